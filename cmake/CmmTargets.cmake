@@ -1,0 +1,37 @@
+# The targets every other target is made of: common flags, one object library per layer, tests.
+
+# Flags of our own code only; nothing of it reaches the users of the installed package.
+# -ffp-contract=off: a sum is fused where the source says fma and nowhere else, so that every
+# instruction set computes the same bits.
+add_library(cmm_flags INTERFACE)
+target_compile_features(cmm_flags INTERFACE cxx_std_20)
+target_compile_options(cmm_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                                           -ffp-contract=off -fno-math-errno)
+target_include_directories(cmm_flags INTERFACE ${PROJECT_SOURCE_DIR}/include
+                                               ${PROJECT_SOURCE_DIR}/src)
+if(CMM_DEBUG_CHECKS)
+  target_compile_definitions(cmm_flags INTERFACE CMM_DEBUG_CHECKS)
+endif()
+if(CMM_SANITIZE)
+  target_compile_options(cmm_flags INTERFACE -fsanitize=${CMM_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(cmm_flags INTERFACE -fsanitize=${CMM_SANITIZE})
+endif()
+
+# cmm_layer(NAME SOURCES...): object library cmm_NAME. Layers do not link each other: the library
+# `cmm` is made of all of them, and tools/check_layers keeps their includes pointing down.
+function(cmm_layer name)
+  add_library(cmm_${name} OBJECT ${ARGN})
+  target_link_libraries(cmm_${name} PRIVATE cmm_flags Threads::Threads)
+  set_target_properties(cmm_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                                               CXX_VISIBILITY_PRESET default)
+endfunction()
+
+# cmm_test(NAME LABEL label TIMEOUT seconds SOURCES...): a GoogleTest program, run as one test.
+function(cmm_test name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE cmm cmm_flags GTest::gtest GTest::gtest_main)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()
