@@ -11,8 +11,8 @@ namespace cmm {
 
 enum class DType : std::uint8_t { kF32, kBF16, kF16 };
 
-std::string_view dtype_name(DType dtype);     // "f32", "bf16", "f16"
-DType parse_dtype(std::string_view name);     // throws Error(kInvalidArgument)
+std::string_view dtype_name(DType dtype);  // "f32", "bf16", "f16"
+DType parse_dtype(std::string_view name);  // throws Error(kInvalidArgument)
 constexpr std::size_t dtype_bytes(DType dtype) { return dtype == DType::kF32 ? 4 : 2; }
 
 // Storage types: 16 bits with a meaning, no arithmetic.

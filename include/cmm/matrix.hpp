@@ -17,8 +17,7 @@ struct MatrixView {
   std::int64_t row_stride = 0;  // >= cols
 
   MatrixView() = default;
-  MatrixView(T* data, std::int64_t rows, std::int64_t cols)
-      : MatrixView(data, rows, cols, cols) {}
+  MatrixView(T* data, std::int64_t rows, std::int64_t cols) : MatrixView(data, rows, cols, cols) {}
   MatrixView(T* data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride)
       : data(data), rows(rows), cols(cols), row_stride(row_stride) {}
 };
@@ -52,8 +51,8 @@ struct MatrixRef {
   MatrixRef(void* data, DType dtype, std::int64_t rows, std::int64_t cols, std::int64_t row_stride)
       : data(data), dtype(dtype), rows(rows), cols(cols), row_stride(row_stride) {}
   template <class T>
-    requires(!std::is_const_v<T>)
-  MatrixRef(MatrixView<T> view)  // implicit: a view is passed where a matrix is written
+  requires(!std::is_const_v<T>)
+      MatrixRef(MatrixView<T> view)  // implicit: a view is passed where a matrix is written
       : MatrixRef(view.data, DTypeOf<T>::value, view.rows, view.cols, view.row_stride) {}
 
   operator ConstMatrixRef() const { return {data, dtype, rows, cols, row_stride}; }

@@ -1,0 +1,106 @@
+// The local product out = epilogue(x * y): drivers over packed rows and panels, one call per
+// claimed block. Nothing here knows of ranks or threads; the executor decides who calls what.
+//
+// Prefill: rows of x are packed chunk by chunk into tiles of up to 6 rows; a call multiplies a
+// list of tiles by a range of panels. Decode (few rows): all rows are packed side by side and a
+// call streams a range of panels once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.hpp"
+#include "base/integers.hpp"
+#include "cmm/epilogue.hpp"
+#include "cmm/matrix.hpp"
+#include "gemm/kernels.hpp"
+#include "gemm/panels.hpp"
+
+namespace cmm::gemm {
+
+// One right side and where its product goes.
+struct Side {
+  const Panels* y = nullptr;
+  const float* bias = nullptr;  // [n] or nullptr
+  Activation activation = Activation::kNone;
+  MatrixRef out;  // [m, n]; SwiGLU: only the first side's is used
+};
+
+struct Product {
+  const Kernels* kernels = nullptr;
+  DType dtype = DType::kF32;  // of x and of every y
+  std::int64_t k = 0;
+  std::span<const Side> sides;  // 1 or more; SwiGLU: exactly gate, up
+  bool swiglu = false;          // out = silu(gate) * up
+};
+
+// Panels [first, last) of one side (of both sides under SwiGLU).
+struct ColumnRange {
+  int side = 0;
+  std::int64_t first_panel = 0;
+  std::int64_t last_panel = 0;
+};
+
+// Up to 6 rows of a packed chunk.
+struct RowTile {
+  const std::byte* packed = nullptr;  // start of the packed chunk
+  std::int64_t chunk_rows = 0;        // rows of the packed chunk
+  std::int64_t chunk_row = 0;         // first row of the tile inside it
+  std::int64_t out_row = 0;           // first row of the tile in out
+  int rows = 0;                       // 1 .. 6
+};
+
+// Rows of a chunk are balanced over ceil(rows / 6) tiles.
+std::int64_t num_tiles(std::int64_t rows);
+Range tile_rows(std::int64_t rows, std::int64_t tile);
+
+// Bytes of `rows` packed rows. -1 on overflow.
+std::int64_t packed_bytes(const Kernels& kernels, DType dtype, std::int64_t rows, std::int64_t k);
+
+// Packs tiles [tiles.begin, tiles.end) of chunk x [rows, k] into `packed`, whose layout is
+// [k block][tile][step][rows of the tile]. Different tiles may be packed by different threads.
+void pack_tiles(const Kernels& kernels, const ConstMatrixRef& x, Range tiles, std::byte* packed);
+
+// Packs k steps `steps` of rows x [rows, k] into columns [first_row, first_row + rows) of the
+// decode layout [steps of k][m]. Different rows or steps may be packed by different threads.
+struct DecodePackArgs {
+  const Kernels* kernels = nullptr;
+  ConstMatrixRef x;
+  std::int64_t first_row = 0;
+  std::int64_t m = 0;
+  Range steps;
+  std::byte* packed = nullptr;
+};
+void pack_decode(const DecodePackArgs& args);
+std::int64_t num_steps(const Kernels& kernels, DType dtype, std::int64_t k);
+
+// Scratch of one thread; no call allocates once it is made.
+class Workspace {
+ public:
+  Workspace();
+  static std::int64_t bytes();
+
+  float* accumulators() { return accumulators_.as<float>(); }
+  float* widened() { return widened_.as<float>(); }
+
+ private:
+  AlignedBuffer accumulators_;
+  AlignedBuffer widened_;
+};
+
+// Limits of one call of multiply_tiles: more tiles or panels are the caller's to split. They keep
+// the accumulators of a call in L2.
+inline constexpr int kMaxTiles = 43;   // 258 rows
+inline constexpr int kMaxPanels = 16;  // 512 columns (SwiGLU: 8 panels of each side)
+
+void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
+                    Workspace& workspace);
+
+// Largest m that multiply_decode takes for this dtype.
+int max_decode_rows(const Kernels& kernels, DType dtype);
+// Columns of any length; x as packed by pack_decode; writes rows 0 .. m-1 of out.
+void multiply_decode(const Product& product, const std::byte* packed_x, std::int64_t m,
+                     ColumnRange columns, Workspace& workspace);
+
+}  // namespace cmm::gemm
