@@ -1,0 +1,112 @@
+// A plan: schedule, blocks, transport and checked shapes of one product, made once and used for
+// every call of that shape.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cmm/dtype.hpp"
+#include "cmm/epilogue.hpp"
+#include "cmm/isa.hpp"
+#include "cmm/mesh.hpp"
+#include "cmm/trace.hpp"
+#include "cmm/weights.hpp"
+
+namespace cmm {
+
+namespace api {
+class PlanState;
+}
+
+// How chunks of x travel (docs/schedules.md). kAuto: decided by the plan, with the reason in
+// explain().
+enum class Algorithm : std::uint8_t {
+  kAuto,
+  kDirect,
+  kRing,
+  kBidirectional,
+  kRecursiveDoubling,
+  kHierarchical
+};
+
+std::string_view algorithm_name(Algorithm algorithm);  // "auto", "direct", "ring", ...
+Algorithm parse_algorithm(std::string_view name);      // throws Error(kInvalidArgument)
+
+struct ProblemShape {
+  std::int64_t m = 0;                   // rows of the gathered x
+  std::int64_t k = 0;                   // columns of x, rows of y
+  std::vector<std::int64_t> n_local;    // this rank's columns of each right side; may differ
+                                        // between ranks
+  DType dtype = DType::kF32;            // of x and y
+  std::optional<DType> out_dtype = {};  // default: dtype
+  std::vector<std::int64_t> rows = {};  // rows of x on each rank, summing to m; empty: m split
+                                        // evenly, the first m % P ranks hold one more
+};
+
+// Everything unset is decided by the plan. The ranks must agree on algorithm, pieces and hosts;
+// the rest is each rank's own.
+struct Options {
+  Algorithm algorithm = Algorithm::kAuto;
+  int pieces = 0;   // chunks per shard (bidirectional: per half shard); 0: the plan decides
+  int hosts = 0;    // hierarchical: number of hosts, each holding consecutive ranks; 0: 1
+  int threads = 1;  // threads that multiply for this rank, the caller included
+  std::chrono::milliseconds deadline{60'000};  // of each call, from its start; > 0
+  std::optional<Isa> isa = {};                 // default: default_isa()
+  bool native_bf16 = true;  // false: bf16 products follow the fmaf chain on every machine
+  std::vector<Activation> activations = {};  // one per right side; empty: none
+  bool swiglu = false;     // two right sides {gate, up}, one output silu(x gate) * (x up)
+  Trace* trace = nullptr;  // records spans of every call; must outlive the plan
+};
+
+struct Explanation {
+  Algorithm algorithm = Algorithm::kDirect;
+  int pieces = 1;
+  int num_chunks = 0;  // of the whole x
+  Isa isa = Isa::kPortable;
+  Engine engine = Engine::kOwn;
+  std::string numerics;              // which definition of the result applies
+  std::int64_t received_bytes = 0;   // x that this rank reads from peers
+  std::int64_t copied_bytes = 0;     // of these, moved through slots; the rest is read in place
+  std::int64_t workspace_bytes = 0;  // held by this rank's plan
+  double multiply_seconds = 0;       // expected, this rank's product alone
+  double gather_seconds = 0;         // expected, the gather alone
+  double exposed_seconds = 0;        // expected part of the gather that is not hidden
+  double expected_seconds = 0;
+  std::string reason;  // why this algorithm
+
+  std::string to_string() const;  // for people
+};
+
+// One rank's handle on a plan. Copies share it. A plan runs one call at a time.
+class Plan {
+ public:
+  // Collective over the axis. Either every rank gets a plan or every rank gets the same
+  // Error(kInvalidArgument) that names what is wrong or on what they disagree (m, k, dtype, rows,
+  // number of right sides, algorithm, pieces, hosts); the mesh stays usable. Allocates everything
+  // a call needs. A plan serves any m up to its own; with explicit rows, exactly its own.
+  static Plan make(const Axis& axis, const ProblemShape& shape, const Options& options = {});
+
+  const ProblemShape& shape() const;
+  const Options& options() const;
+  int rank() const;
+  int num_ranks() const;
+  // Rows of x that `rank` holds when the whole x has m rows, m <= shape().m.
+  std::int64_t rows_of(int rank, std::int64_t m) const;
+
+  // Not collective. Measures this machine once per process (a few tens of milliseconds).
+  Explanation explain() const;
+
+  // For the library itself.
+  api::PlanState& state() const { return *state_; }
+
+ private:
+  explicit Plan(std::shared_ptr<api::PlanState> state) : state_(std::move(state)) {}
+  std::shared_ptr<api::PlanState> state_;
+};
+
+}  // namespace cmm

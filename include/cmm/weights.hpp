@@ -1,0 +1,57 @@
+// y, packed once per layer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "cmm/matrix.hpp"
+
+namespace cmm {
+
+namespace gemm {
+class Panels;
+class LibraryMatrix;
+}  // namespace gemm
+
+// Who multiplies. kOwn: our kernels, whose result is defined bit by bit (docs/numerics.md).
+// kOneDnn: the oneDNN library, which promises no bits. kAuto: oneDNN on a processor with AMX where
+// this build has it, else our own.
+enum class Engine : std::uint8_t { kAuto, kOwn, kOneDnn };
+
+struct PackOptions {
+  bool transposed = false;           // y is given as [n, k], as PyTorch stores a linear layer
+  std::span<const float> bias = {};  // [n], added to every row of the product; empty: none
+  Engine engine = Engine::kAuto;
+};
+
+// One rank's columns of one right side: y [k, n_local]. Immutable; copies share the memory.
+class Weights {
+ public:
+  // Copies y into panels; y is not needed afterwards. Not collective. Throws
+  // Error(kInvalidArgument) on negative extents, a null pointer, or a bias of another length than
+  // n, Error(kOutOfMemory), Error(kUnsupported) for an engine this build lacks.
+  static Weights pack(const StridedMatrixRef& y, const PackOptions& options = {});
+
+  std::int64_t k() const { return k_; }
+  std::int64_t n() const { return n_; }
+  DType dtype() const { return dtype_; }
+  Engine engine() const { return library_ ? Engine::kOneDnn : Engine::kOwn; }
+  std::int64_t bytes() const;
+
+  // For the library itself.
+  const gemm::Panels* panels() const { return panels_.get(); }
+  const gemm::LibraryMatrix* library() const { return library_.get(); }
+  const float* bias() const { return bias_.get(); }
+
+ private:
+  Weights() = default;
+  std::int64_t k_ = 0;
+  std::int64_t n_ = 0;
+  DType dtype_ = DType::kF32;
+  std::shared_ptr<const gemm::Panels> panels_;          // own engine
+  std::shared_ptr<const gemm::LibraryMatrix> library_;  // library engine
+  std::shared_ptr<const float[]> bias_;
+};
+
+}  // namespace cmm
