@@ -13,7 +13,8 @@ if(CMM_DEBUG_CHECKS)
   target_compile_definitions(cmm_flags INTERFACE CMM_DEBUG_CHECKS)
 endif()
 if(CMM_SANITIZE)
-  target_compile_options(cmm_flags INTERFACE -fsanitize=${CMM_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(cmm_flags INTERFACE -fsanitize=${CMM_SANITIZE} -fno-omit-frame-pointer
+                                             -fno-sanitize-recover=all)
   target_link_options(cmm_flags INTERFACE -fsanitize=${CMM_SANITIZE})
 endif()
 
@@ -27,6 +28,12 @@ function(cmm_layer name)
 endfunction()
 
 # cmm_test(NAME LABEL label TIMEOUT seconds SOURCES...): a GoogleTest program, run as one test.
+# Target tests_<label> builds all of one label; a label not listed here is an error.
+if(CMM_TESTS)
+  foreach(label unit ranks cli long)
+    add_custom_target(tests_${label})
+  endforeach()
+endif()
 function(cmm_test name)
   cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
@@ -34,4 +41,24 @@ function(cmm_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  add_dependencies(tests_${arg_LABEL} ${name})
+endfunction()
+
+# cmm_bench(NAME SOURCES...): a benchmark program that `./dev bench` runs. It takes `--json FILE`.
+if(CMM_BENCH)
+  add_custom_target(cmm_bench)
+endif()
+function(cmm_bench name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE cmm::cmm cmm_flags)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  add_dependencies(cmm_bench ${name})
+  set_property(GLOBAL APPEND PROPERTY cmm_bench_programs ${name})
+endfunction()
+
+# cmm_bench_list(): writes the names of those programs, one a line, to bench/programs.txt.
+function(cmm_bench_list)
+  get_property(programs GLOBAL PROPERTY cmm_bench_programs)
+  list(JOIN programs "\n" lines)
+  file(WRITE ${PROJECT_BINARY_DIR}/bench/programs.txt "${lines}\n")
 endfunction()

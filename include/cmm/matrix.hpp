@@ -17,9 +17,11 @@ struct MatrixView {
   std::int64_t row_stride = 0;  // >= cols
 
   MatrixView() = default;
-  MatrixView(T* data, std::int64_t rows, std::int64_t cols) : MatrixView(data, rows, cols, cols) {}
-  MatrixView(T* data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride)
-      : data(data), rows(rows), cols(cols), row_stride(row_stride) {}
+  MatrixView(T* elements, std::int64_t num_rows, std::int64_t num_cols)
+      : MatrixView(elements, num_rows, num_cols, num_cols) {}
+  MatrixView(T* elements, std::int64_t num_rows, std::int64_t num_cols,
+             std::int64_t row_stride_elems)
+      : data(elements), rows(num_rows), cols(num_cols), row_stride(row_stride_elems) {}
 };
 
 // The same with the element type as a value, which is what the library works on.
@@ -31,9 +33,9 @@ struct ConstMatrixRef {
   std::int64_t row_stride = 0;
 
   ConstMatrixRef() = default;
-  ConstMatrixRef(const void* data, DType dtype, std::int64_t rows, std::int64_t cols,
-                 std::int64_t row_stride)
-      : data(data), dtype(dtype), rows(rows), cols(cols), row_stride(row_stride) {}
+  ConstMatrixRef(const void* elements, DType type, std::int64_t num_rows, std::int64_t num_cols,
+                 std::int64_t row_stride_elems)
+      : data(elements), dtype(type), rows(num_rows), cols(num_cols), row_stride(row_stride_elems) {}
   template <class T>
   ConstMatrixRef(MatrixView<T> view)  // implicit: a view is passed where a matrix is read
       : ConstMatrixRef(view.data, DTypeOf<std::remove_const_t<T>>::value, view.rows, view.cols,
@@ -48,8 +50,9 @@ struct MatrixRef {
   std::int64_t row_stride = 0;
 
   MatrixRef() = default;
-  MatrixRef(void* data, DType dtype, std::int64_t rows, std::int64_t cols, std::int64_t row_stride)
-      : data(data), dtype(dtype), rows(rows), cols(cols), row_stride(row_stride) {}
+  MatrixRef(void* elements, DType type, std::int64_t num_rows, std::int64_t num_cols,
+            std::int64_t row_stride_elems)
+      : data(elements), dtype(type), rows(num_rows), cols(num_cols), row_stride(row_stride_elems) {}
   template <class T>
   requires(!std::is_const_v<T>)
       MatrixRef(MatrixView<T> view)  // implicit: a view is passed where a matrix is written
@@ -69,14 +72,14 @@ struct StridedMatrixRef {
   std::int64_t col_stride = 1;
 
   StridedMatrixRef() = default;
-  StridedMatrixRef(const void* data, DType dtype, std::int64_t rows, std::int64_t cols,
-                   std::int64_t row_stride, std::int64_t col_stride)
-      : data(data),
-        dtype(dtype),
-        rows(rows),
-        cols(cols),
-        row_stride(row_stride),
-        col_stride(col_stride) {}
+  StridedMatrixRef(const void* elements, DType type, std::int64_t num_rows, std::int64_t num_cols,
+                   std::int64_t row_stride_elems, std::int64_t col_stride_elems)
+      : data(elements),
+        dtype(type),
+        rows(num_rows),
+        cols(num_cols),
+        row_stride(row_stride_elems),
+        col_stride(col_stride_elems) {}
   StridedMatrixRef(const ConstMatrixRef& m)  // implicit: row-major is a case of strided
       : StridedMatrixRef(m.data, m.dtype, m.rows, m.cols, m.row_stride, 1) {}
   template <class T>
