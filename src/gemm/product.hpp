@@ -55,6 +55,8 @@ struct RowTile {
 std::int64_t num_tiles(std::int64_t rows);
 Range tile_rows(std::int64_t rows, std::int64_t tile);
 
+inline constexpr std::int64_t kStepBytes = 4;
+
 // Bytes of `rows` packed rows. -1 on overflow.
 std::int64_t packed_bytes(const Kernels& kernels, DType dtype, std::int64_t rows, std::int64_t k);
 

@@ -5,9 +5,15 @@
 // A shard (one rank's rows) is cut in `chunks_per_shard` chunks. A chunk reaches a rank by one
 // transfer, is multiplied there once, and may be forwarded from there. Each rank keeps received
 // chunks in slots; a slot holds one chunk at a time.
+//
+// What a walker must keep to, so that no slot is overwritten too early and nothing stalls:
+//  - a transfer starts when `from` holds the chunk and, where `after` names a chunk, `to` has
+//    multiplied that chunk and all of `to`'s sends of it are complete;
+//  - multiplying a chunk waits for its arrival and for nothing else (any order of arrived chunks);
+//  - transfers are either pulled by `to` in the order of its receives, or pushed by `from` in the
+//    order of its sends. Several may be in flight; waiting for one may hold up those behind it.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,20 +29,34 @@ struct Shape {
   Algorithm algorithm = Algorithm::kDirect;
   int num_ranks = 1;   // P >= 1
   int num_pieces = 1;  // Q >= 1 pieces per shard; bidirectional: per half shard
-  int num_hosts = 1;   // hierarchical only: hosts hold consecutive ranks, even parts of P
+  int num_hosts = 1;   // 1..P; hosts hold consecutive ranks, even parts of P. Only the schedule of
+                       // hierarchical depends on it
+  int num_slots = 0;   // of each rank; 0: default_slots(). More than received_chunks() are not
+                       // used. Fewer than min_slots() deadlock: who runs a schedule checks it
+  friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// Throws Error(kInvalidArgument) naming the field, its value and its range.
+// Throws Error(kInvalidArgument) naming the field, its value and its range. The functions below
+// that take a Shape expect one that passes.
 void check_shape(const Shape& shape);
 
 int chunks_per_shard(const Shape& shape);  // Q; bidirectional 2 Q (Q for a single rank)
+int num_chunks(const Shape& shape);        // P * chunks_per_shard
+int received_chunks(const Shape& shape);   // of one rank: (P - 1) * chunks_per_shard
+
+// Slots of each rank with which the schedule just completes, whether pulled or pushed.
+int min_slots(const Shape& shape);
+// What num_slots = 0 means: a shard more than min_slots, so that a rank may run ahead of its
+// receiver by a shard. A walker that multiplies only once all rows are there sets num_slots to
+// received_chunks(): then every chunk keeps a slot of its own and `after` is never set.
+int default_slots(const Shape& shape);
 
 // One chunk crossing one hop, from `from` to `to`.
 struct Transfer {
   int chunk = kNone;       // owner * chunks_per_shard + piece
   int from = kNone;        // rank that holds the chunk before
   int to = kNone;          // rank that holds it after
-  int step = 0;            // round of the schedule
+  int step = 0;            // round of the schedule, from 1
   int read_slot = kNone;   // slot of `from` it is read from; kNone: the owner's own x
   int write_slot = kNone;  // slot of `to` it lands in
   int after = kNone;       // chunk that lay in write_slot before: it must have been multiplied and
@@ -54,7 +74,8 @@ struct RankSchedule {
   std::vector<int> multiply_order;  // every chunk once: own first, then as they are due
 };
 
-// Linear in the number of chunks. Throws as check_shape.
+// Memory is linear in the number of chunks, time too but for the sort of hierarchical's sends.
+// Throws as check_shape, and Error(kInvalidArgument) where 0 <= rank < P does not hold.
 RankSchedule make_rank_schedule(const Shape& shape, int rank);
 
 }  // namespace cmm::schedule

@@ -1,0 +1,42 @@
+// AVX-512 with avx512_bf16: bf16 products by the native pair instruction, whose result is defined
+// otherwise than the fmaf chain: per pair of k the odd product is added first, then the even one,
+// each rounded to nearest, and subnormals count as zero. The other types are those of avx512.cpp.
+#include "gemm/kernels/avx512_decode.hpp"
+#include "gemm/kernels/avx512_formats.hpp"
+#include "gemm/kernels/avx512_pack.hpp"
+#include "gemm/kernels/avx512_tile.hpp"
+#include "gemm/kernels/tables.hpp"
+
+namespace cmm::gemm {
+namespace {
+
+CMM_TILE_FUNCTIONS(dot_tile, "vdpbf16ps")
+
+// Pairs as they are: one step of packed x per row of the panel.
+struct BF16PairRow : F32Row {
+  static constexpr int kElems = 2;
+
+  static __m512 multiply_add(__m512 sum, float x, __m512 y) {
+    return _mm512_dpbf16_ps(sum, (__m512bh)_mm512_set1_ps(x), (__m512bh)y);
+  }
+};
+
+Kernels make_table() {
+  Kernels table = avx512_kernels();
+  table.isa = Isa::kAvx512Bf16;
+  table.bf16 = {.bf16_pairs = true,
+                .tile = CMM_TILE_TABLE(dot_tile),
+                .pack_rows = pack_rows<BF16PairSource>,
+                .decode = decode<BF16PairRow>,
+                .max_decode_rows = kMaxDecodeRows};
+  return table;
+}
+
+}  // namespace
+
+const Kernels& avx512_bf16_kernels() {
+  static const Kernels table = make_table();
+  return table;
+}
+
+}  // namespace cmm::gemm

@@ -1,0 +1,109 @@
+// Rows of x to packed steps on AVX-512: 16 steps of 4 rows are transposed at a time.
+// Internal linkage: see avx512_tile.hpp.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "gemm/kernels.hpp"
+#include "gemm/kernels/x86_store_rows.hpp"
+
+namespace cmm::gemm {
+namespace {
+
+constexpr __mmask16 first_lanes(std::int64_t count) {
+  return count >= 16 ? __mmask16{0xffff} : static_cast<__mmask16>((1u << count) - 1);
+}
+
+// Sources: up to 16 steps of one row to one zmm. Nothing past the row's end is read.
+struct F32Source {
+  static constexpr int kElemsPerStep = 1;
+  static constexpr int kElemBytes = 4;
+  static __m512 load(const std::byte* x, std::int64_t num_elems) {
+    return _mm512_maskz_loadu_ps(first_lanes(num_elems), x);
+  }
+};
+
+struct BF16Source {
+  static constexpr int kElemsPerStep = 1;
+  static constexpr int kElemBytes = 2;
+  static __m512 load(const std::byte* x, std::int64_t num_elems) {
+    const __m256i bits = _mm256_maskz_loadu_epi16(first_lanes(num_elems), x);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+  }
+};
+
+struct F16Source {
+  static constexpr int kElemsPerStep = 1;
+  static constexpr int kElemBytes = 2;
+  static __m512 load(const std::byte* x, std::int64_t num_elems) {
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(first_lanes(num_elems), x));
+  }
+};
+
+// Pairs as they lie in the row; the missing half of an odd last pair is 0.
+struct BF16PairSource {
+  static constexpr int kElemsPerStep = 2;
+  static constexpr int kElemBytes = 2;
+  static __m512 load(const std::byte* x, std::int64_t num_elems) {
+    const __mmask32 mask =
+        num_elems >= 32 ? ~__mmask32{0} : static_cast<__mmask32>((1u << num_elems) - 1);
+    return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(mask, x));
+  }
+};
+
+// Steps 4 * kLane .. 4 * kLane + 3 of the transposed vectors, as far as num_steps goes.
+template <int kLane>
+inline void store_lane(const __m512 (&transposed)[4], std::int64_t num_steps, int num_rows,
+                       float* out, std::int64_t out_rows) {
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t step = 4 * kLane + i;
+    if (step >= num_steps) return;
+    store_rows(out + step * out_rows, _mm512_extractf32x4_ps(transposed[i], kLane), num_rows);
+  }
+}
+
+template <class Source>
+void pack_rows(const PackRowsArgs& args) {
+  constexpr std::int64_t kBlockElems = 16 * Source::kElemsPerStep;
+  const std::int64_t row_bytes = args.row_stride * Source::kElemBytes;
+  for (int row = 0; row < args.rows; row += 4) {
+    const int num_rows = args.rows - row < 4 ? args.rows - row : 4;
+    for (std::int64_t k = 0; k < args.k; k += kBlockElems) {
+      const std::byte* x =
+          static_cast<const std::byte*>(args.x) + row * row_bytes + k * Source::kElemBytes;
+      const std::int64_t num_elems = args.k - k;
+      const std::int64_t left = (num_elems + Source::kElemsPerStep - 1) / Source::kElemsPerStep;
+      const std::int64_t num_steps = left < 16 ? left : 16;
+      float* out =
+          static_cast<float*>(args.out) + (k / Source::kElemsPerStep) * args.out_rows + row;
+
+      const __m512 zero = _mm512_setzero_ps();
+      const __m512 r0 = Source::load(x, num_elems);
+      const __m512 r1 = num_rows > 1 ? Source::load(x + row_bytes, num_elems) : zero;
+      const __m512 r2 = num_rows > 2 ? Source::load(x + 2 * row_bytes, num_elems) : zero;
+      const __m512 r3 = num_rows > 3 ? Source::load(x + 3 * row_bytes, num_elems) : zero;
+      if (args.out_rows == 1) {
+        _mm512_mask_storeu_ps(out, first_lanes(num_steps), r0);
+        continue;
+      }
+      // Inside each 128-bit lane L: steps 4 L .. 4 L + 3 of the 4 rows, transposed.
+      const __m512d low01 = _mm512_castps_pd(_mm512_unpacklo_ps(r0, r1));
+      const __m512d high01 = _mm512_castps_pd(_mm512_unpackhi_ps(r0, r1));
+      const __m512d low23 = _mm512_castps_pd(_mm512_unpacklo_ps(r2, r3));
+      const __m512d high23 = _mm512_castps_pd(_mm512_unpackhi_ps(r2, r3));
+      const __m512 transposed[4] = {_mm512_castpd_ps(_mm512_unpacklo_pd(low01, low23)),
+                                    _mm512_castpd_ps(_mm512_unpackhi_pd(low01, low23)),
+                                    _mm512_castpd_ps(_mm512_unpacklo_pd(high01, high23)),
+                                    _mm512_castpd_ps(_mm512_unpackhi_pd(high01, high23))};
+      store_lane<0>(transposed, num_steps, num_rows, out, args.out_rows);
+      store_lane<1>(transposed, num_steps, num_rows, out, args.out_rows);
+      store_lane<2>(transposed, num_steps, num_rows, out, args.out_rows);
+      store_lane<3>(transposed, num_steps, num_rows, out, args.out_rows);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cmm::gemm

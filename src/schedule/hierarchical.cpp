@@ -1,0 +1,128 @@
+#include "schedule/hierarchical.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+namespace cmm::schedule {
+namespace {
+
+Transfer fetch(const Host& host, int num_slots, int wave, int l) {
+  const SlotPool pool = host.fetch_pool(num_slots, l);
+  const int index = wave - host.C;
+  const int previous = pool.previous(index);
+  return {.chunk = host.chunk(wave, l),
+          .from = host.owner(wave, l),
+          .to = host.begin + l,
+          .step = host.fetch_step(wave),
+          .read_slot = kNone,
+          .write_slot = pool.slot(index),
+          .after = previous == kNone ? kNone : host.chunk(host.C + previous, l)};
+}
+
+Transfer take(const Host& host, int num_slots, int wave, int l, int turn) {
+  const int giver = host.sibling(wave, l, turn);
+  const SlotPool pool = host.take_pool(num_slots, l);
+  const int index = host.take_index(wave, turn);
+  int after = kNone;
+  if (const int previous = pool.previous(index); previous != kNone) {
+    const int wave_before = previous / (host.n - 1);
+    after = host.chunk(wave_before, host.sibling(wave_before, l, previous % (host.n - 1)));
+  }
+  return {
+      .chunk = host.chunk(wave, giver),
+      .from = host.begin + giver,
+      .to = host.begin + l,
+      .step = host.exchange_step(wave),
+      .read_slot = wave < host.C ? kNone : host.fetch_pool(num_slots, giver).slot(wave - host.C),
+      .write_slot = pool.slot(index),
+      .after = after};
+}
+
+std::vector<Transfer> receives(const Host& host, int num_slots, int l) {
+  std::vector<Transfer> list;
+  list.reserve(static_cast<std::size_t>((host.P - 1) * host.C));
+  const int num_waves = host.C + host.num_fetch_waves();
+  // Round `wave` of this loop: the rank asks for its part of the wave, then for the parts of its
+  // siblings in the wave before, which they asked for a round ago.
+  for (int wave = host.C; wave <= num_waves; ++wave) {
+    if (wave < num_waves && l < host.width(wave)) list.push_back(fetch(host, num_slots, wave, l));
+    for (int done = wave == host.C ? 0 : wave - 1; done < wave; ++done)
+      for (int turn = 0; turn < host.num_turns(done, l); ++turn)
+        list.push_back(take(host, num_slots, done, l, turn));
+  }
+  return list;
+}
+
+// Place of a transfer in the run "all ranks do what stands at place 0, then at place 1, ...", which
+// orders the sends as the receives are ordered: what the schedule needs lies at earlier places.
+struct Placed {
+  int step;
+  int within;  // 0: fetches of the step; then by take_index
+  Transfer transfer;
+};
+
+std::vector<Transfer> sends(const Shape& shape, const Host& host, int num_slots, int l) {
+  std::vector<Placed> placed;
+  const int rank = host.begin + l;
+  for (int number = 0; number < shape.num_hosts; ++number) {
+    const Host other = make_host(shape, host.C, number);
+    if (other.begin == host.begin) continue;
+    const int distance = (rank - other.begin - other.n + shape.num_ranks) % shape.num_ranks;
+    for (int piece = 0; piece < host.C; ++piece) {
+      const int index = piece * other.remote_shards() + distance;
+      const Transfer t = fetch(other, num_slots, other.C + index / other.n, index % other.n);
+      placed.push_back({t.step, 0, t});
+    }
+  }
+  const int num_waves = host.C + host.num_fetch_waves();
+  for (int wave = 0; wave < num_waves && l < host.width(wave); ++wave)
+    for (int taker = 0; taker < host.n; ++taker) {
+      if (taker == l) continue;
+      const int turn = host.turn_of(wave, taker, l);
+      const Transfer t = take(host, num_slots, wave, taker, turn);
+      placed.push_back({t.step, 1 + host.take_index(wave, turn), t});
+    }
+  std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
+    return std::tie(a.step, a.within, a.transfer.to) < std::tie(b.step, b.within, b.transfer.to);
+  });
+  std::vector<Transfer> list;
+  list.reserve(placed.size());
+  for (const Placed& p : placed) list.push_back(p.transfer);
+  return list;
+}
+
+Host host_of_rank(const Shape& shape, int rank) {
+  const int C = chunks_per_shard(shape);
+  int number = 0;
+  while (make_host(shape, C, number).begin + make_host(shape, C, number).n <= rank) ++number;
+  return make_host(shape, C, number);
+}
+
+}  // namespace
+
+RankSchedule hierarchical_rank_schedule(const Shape& shape, int rank, int num_slots) {
+  const Host host = host_of_rank(shape, rank);
+  const int l = rank - host.begin;
+  return {.rank = rank,
+          .num_slots = num_slots,
+          .receives = receives(host, num_slots, l),
+          .sends = sends(shape, host, num_slots, l),
+          .multiply_order = {}};
+}
+
+int hierarchical_min_slots(const Shape& shape) {
+  int most = 0;
+  for (int host = 0; host < shape.num_hosts; ++host)
+    most = std::max(most, make_host(shape, chunks_per_shard(shape), host).min_slots());
+  return most;
+}
+
+int hierarchical_num_pools(const Shape& shape) {
+  int most = 0;
+  for (int host = 0; host < shape.num_hosts; ++host)
+    most = std::max(most, make_host(shape, chunks_per_shard(shape), host).num_pools());
+  return most;
+}
+
+}  // namespace cmm::schedule

@@ -1,0 +1,58 @@
+// The shapes the schedule tests sweep over.
+#pragma once
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace cmm::schedule {
+
+inline constexpr Algorithm kAlgorithms[] = {
+    Algorithm::kDirect, Algorithm::kRing, Algorithm::kBidirectional, Algorithm::kRecursiveDoubling,
+    Algorithm::kHierarchical};
+
+inline std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  return out << algorithm_name(shape.algorithm) << ", P = " << shape.num_ranks
+             << ", Q = " << shape.num_pieces << ", hosts = " << shape.num_hosts
+             << ", slots = " << shape.num_slots;
+}
+
+// Numbers of hosts worth a try: all for few ranks, else the ends, even and uneven ones.
+inline std::vector<int> host_counts(int P) {
+  std::vector<int> hosts;
+  for (int H = 1; H <= P; ++H)
+    if (P <= 9 || H <= 4 || H >= P - 1 || H == 7 || H == P / 2) hosts.push_back(H);
+  return hosts;
+}
+
+// Every algorithm with `P` ranks and 1 to `most_pieces` pieces; num_slots is left at 0.
+inline std::vector<Shape> shapes(int P, int most_pieces) {
+  std::vector<Shape> list;
+  for (const Algorithm algorithm : kAlgorithms)
+    for (int Q = 1; Q <= most_pieces; ++Q)
+      for (const int H : host_counts(P))
+        if (H == 1 || algorithm == Algorithm::kHierarchical)
+          list.push_back({.algorithm = algorithm, .num_ranks = P, .num_pieces = Q, .num_hosts = H});
+  return list;
+}
+
+inline std::vector<Shape> all_shapes() {
+  std::vector<Shape> list;
+  for (int P = 1; P <= 17; ++P)
+    for (const Shape& shape : shapes(P, 4)) list.push_back(shape);
+  for (const int P : {33, 64, 65, 100})
+    for (const Shape& shape : shapes(P, P < 64 ? 3 : 2)) list.push_back(shape);
+  return list;
+}
+
+inline std::vector<RankSchedule> make_all(const Shape& shape) {
+  std::vector<RankSchedule> schedules;
+  for (int rank = 0; rank < shape.num_ranks; ++rank)
+    schedules.push_back(make_rank_schedule(shape, rank));
+  return schedules;
+}
+
+}  // namespace cmm::schedule
