@@ -10,10 +10,16 @@ namespace cmm::schedule {
 
 Partition Partition::even(std::int64_t m, const Shape& shape) {
   if (m < 0) throw Error(ErrorCode::kInvalidArgument, cat("m is ", m, "; it must be 0 or more"));
-  std::vector<std::int64_t> offsets = {0};
-  for (int rank = 0; rank < shape.num_ranks; ++rank)
-    offsets.push_back(even_part(m, shape.num_ranks, rank).end);
-  return {std::move(offsets), chunks_per_shard(shape)};
+  Partition partition(std::vector<std::int64_t>(static_cast<std::size_t>(shape.num_ranks) + 1),
+                      chunks_per_shard(shape));
+  partition.set_even(m);
+  return partition;
+}
+
+void Partition::set_even(std::int64_t m) {
+  const auto num_ranks = static_cast<std::int64_t>(offsets_.size()) - 1;
+  for (std::int64_t rank = 0; rank < num_ranks; ++rank)
+    offsets_[static_cast<std::size_t>(rank) + 1] = even_part(m, num_ranks, rank).end;
 }
 
 Partition Partition::uneven(std::span<const std::int64_t> rows_of_rank, const Shape& shape) {

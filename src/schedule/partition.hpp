@@ -19,6 +19,9 @@ class Partition {
   // one entry per rank, none negative, and their sum an int64.
   static Partition uneven(std::span<const std::int64_t> rows_of_rank, const Shape& shape);
 
+  // Becomes even(m, shape) for the shape it was made with, without allocating. m >= 0.
+  void set_even(std::int64_t m);
+
   std::int64_t num_rows() const { return offsets_.back(); }
   Range shard(int rank) const { return {offsets_[rank], offsets_[rank + 1]}; }
 

@@ -1,0 +1,187 @@
+// The two collective calls: checks, then the executor, then whatever a failure demands.
+#include "api/plan_state.hpp"
+#include "base/text.hpp"
+#include "gemm/panels.hpp"
+
+namespace cmm {
+namespace api {
+namespace {
+
+// How long a failing call waits for peers that still read this rank's rows. They stop at their
+// next block of work, unless the operating system holds them up.
+constexpr std::chrono::milliseconds kQuiesceLimit{2000};
+
+[[noreturn]] void reject(const std::string& message, int rank) {
+  throw Error(ErrorCode::kInvalidArgument, message, rank);
+}
+
+std::string extents(const ConstMatrixRef& matrix) {
+  return cat("[", matrix.rows, ", ", matrix.cols, "] ", dtype_name(matrix.dtype));
+}
+
+// [rows, cols] of the dtype, with a stride that keeps rows apart and a pointer where needed.
+struct Expected {
+  const char* name;
+  std::int64_t rows;
+  std::int64_t cols;
+  DType dtype;
+  int rank;
+};
+void check_matrix(const ConstMatrixRef& matrix, const Expected& expected) {
+  const ConstMatrixRef right(nullptr, expected.dtype, expected.rows, expected.cols, 0);
+  if (matrix.rows != expected.rows || matrix.cols != expected.cols ||
+      matrix.dtype != expected.dtype) {
+    reject(cat(expected.name, " of rank ", expected.rank, " is ", extents(matrix),
+               "; this plan needs ", extents(right)),
+           expected.rank);
+  }
+  if (matrix.rows > 1 && matrix.row_stride < matrix.cols) {
+    reject(cat(expected.name, " of rank ", expected.rank, " has row stride ", matrix.row_stride,
+               "; it must be at least its ", matrix.cols, " columns"),
+           expected.rank);
+  }
+  if (matrix.data == nullptr && matrix.rows > 0 && matrix.cols > 0) {
+    reject(cat(expected.name, " of rank ", expected.rank, " is ", extents(matrix),
+               " at a null pointer"),
+           expected.rank);
+  }
+}
+
+// Clears the flag of a plan's running call.
+class Busy {
+ public:
+  explicit Busy(std::atomic<bool>& flag, int rank) : flag_(flag) {
+    if (flag.exchange(true, std::memory_order_acquire)) {
+      throw Error(ErrorCode::kBusy,
+                  cat("rank ", rank, "'s plan runs a call already; one call at a time"), rank);
+    }
+  }
+  ~Busy() { flag_.store(false, std::memory_order_release); }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+}  // namespace
+
+void PlanState::check_x(const ConstMatrixRef& x, std::int64_t m) const {
+  const int rank = axis_.rank();
+  if (m < 0 || m > shape_.m || (!shape_.rows.empty() && m != shape_.m)) {
+    reject(cat("rank ", rank, " calls with m=", m, " rows of output; this plan serves ",
+               shape_.rows.empty() ? "at most" : "exactly", " m=", shape_.m),
+           rank);
+  }
+  check_matrix(x, {"x_local", rows_of(rank, m), shape_.k, shape_.dtype, rank});
+}
+
+void PlanState::check_sides(std::span<const Weights> y, std::span<const MatrixRef> out) const {
+  const std::size_t num_sides = shape_.n_local.size();
+  const auto num_outs = static_cast<std::size_t>(num_outputs());
+  if (y.size() != num_sides || out.size() != num_outs) {
+    reject(cat("rank ", axis_.rank(), " calls with ", y.size(), " right sides and ", out.size(),
+               " outputs; this plan has ", num_sides, " and ", num_outs),
+           axis_.rank());
+  }
+}
+
+void PlanState::check_side(int side, const Weights& y, const MatrixRef& out, std::int64_t m) const {
+  const int rank = axis_.rank();
+  const std::int64_t n = shape_.n_local[static_cast<std::size_t>(side)];
+  if (y.k() != shape_.k || y.n() != n || y.dtype() != shape_.dtype) {
+    reject(cat("right side ", side, " of rank ", rank, " is [", y.k(), ", ", y.n(), "] ",
+               dtype_name(y.dtype()), "; this plan needs [", shape_.k, ", ", n, "] ",
+               dtype_name(shape_.dtype)),
+           rank);
+  }
+  check_matrix(out, {"out", m, n, out_dtype(), rank});
+}
+
+void PlanState::check_gathered(const MatrixRef& gathered, std::int64_t m) const {
+  check_matrix(gathered, {"gathered", m, shape_.k, shape_.dtype, axis_.rank()});
+}
+
+// `prepare` checks the arguments and fills sides_; it throws before any data moves. Its errors end
+// the axis all the same: the peers are in the call already and would wait for this rank.
+template <class Prepare>
+void PlanState::run(Operation operation, std::int64_t m, const ConstMatrixRef& x,
+                    const MatrixRef& gathered, Prepare prepare) {
+  const Busy busy(busy_, axis_.rank());
+  transport::Endpoint& endpoint = axis_.endpoint();
+  endpoint.check_usable();
+  exec::Gather& gather = executor_->gather();
+  try {
+    sides_.clear();
+    prepare();
+    if (shape_.rows.empty()) partition_.set_even(m);
+    const exec::Call call = {
+        .header = {.call = ++num_calls_, .m = m, .operation = static_cast<std::int64_t>(operation)},
+        .x = x,
+        .m = m,
+        .product = {.kernels = &gemm::kernels(isa_),
+                    .dtype = shape_.dtype,
+                    .k = shape_.k,
+                    .sides = sides_,
+                    .swiglu = options_.swiglu},
+        .gathered = gathered};
+    executor_->run(call, partition_);
+    return;
+  } catch (const Error& error) {
+    endpoint.fail(error);
+  } catch (...) {  // not ours: a test's hook, or memory for a message
+    endpoint.fail(Error(ErrorCode::kPeerFailed,
+                        cat("rank ", axis_.rank(), " was interrupted in a call by an exception"),
+                        axis_.rank()));
+    gather.end();
+    gather.quiesce(kQuiesceLimit);
+    throw;
+  }
+  gather.end();
+  gather.quiesce(kQuiesceLimit);
+  endpoint.check_alive();  // throws the cause that all ranks report
+}
+
+void PlanState::multiply(const ConstMatrixRef& x, std::span<const Weights> y,
+                         std::span<const MatrixRef> out, const MatrixRef& gathered) {
+  const std::int64_t m = out.empty() ? -1 : out[0].rows;
+  run(Operation::kAllGatherMatmul, m, x, gathered, [&] {
+    check_sides(y, out);
+    check_x(x, m);
+    if (gathered.data != nullptr) check_gathered(gathered, m);
+    for (std::size_t side = 0; side < y.size(); ++side) {
+      const MatrixRef& to = out[options_.swiglu ? 0 : side];
+      check_side(static_cast<int>(side), y[side], to, m);
+      sides_.push_back({.y = y[side].panels(),
+                        .bias = y[side].bias(),
+                        .activation = options_.activations.empty() ? Activation::kNone
+                                                                   : options_.activations[side],
+                        .out = to});
+    }
+  });
+}
+
+void PlanState::gather(const ConstMatrixRef& x, const MatrixRef& gathered) {
+  run(Operation::kAllGather, gathered.rows, x, gathered, [&] {
+    check_x(x, gathered.rows);
+    check_gathered(gathered, gathered.rows);
+  });
+}
+
+}  // namespace api
+
+void all_gather_matmul(const Plan& plan, const ConstMatrixRef& x_local, std::span<const Weights> y,
+                       std::span<const MatrixRef> out, const CallOptions& options) {
+  plan.state().multiply(x_local, y, out, options.gathered);
+}
+
+void all_gather_matmul(const Plan& plan, const ConstMatrixRef& x_local, const Weights& y,
+                       const MatrixRef& out, const CallOptions& options) {
+  all_gather_matmul(plan, x_local, std::span(&y, 1), std::span(&out, 1), options);
+}
+
+void all_gather(const Plan& plan, const ConstMatrixRef& x_local, const MatrixRef& gathered) {
+  plan.state().gather(x_local, gathered);
+}
+
+}  // namespace cmm

@@ -1,0 +1,81 @@
+// What stands behind a Plan: one rank's executor and the shapes it was checked for.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cmm/all_gather_matmul.hpp"
+#include "cmm/plan.hpp"
+#include "exec/executor.hpp"
+#include "schedule/partition.hpp"
+#include "schedule/schedule.hpp"
+#include "transport/transport.hpp"
+
+namespace cmm::api {
+
+// What a call does, in the header that ranks compare.
+enum class Operation : std::int64_t { kAllGatherMatmul = 1, kAllGather = 2 };
+
+// The choices of a plan, made alike on every rank.
+struct Choice {
+  schedule::Shape schedule;
+  bool in_place = false;
+  std::string reason;
+};
+
+class PlanState {
+ public:
+  // Collective; see Plan::make.
+  PlanState(const Axis& axis, const ProblemShape& shape, const Options& options);
+
+  const Axis& axis() const { return axis_; }
+  const ProblemShape& shape() const { return shape_; }
+  const Options& options() const { return options_; }
+  const Choice& choice() const { return choice_; }
+  Isa isa() const { return isa_; }
+  DType out_dtype() const { return shape_.out_dtype.value_or(shape_.dtype); }
+  int num_outputs() const { return options_.swiglu ? 1 : static_cast<int>(shape_.n_local.size()); }
+  std::int64_t rows_of(int rank, std::int64_t m) const;
+  exec::Executor& executor() { return *executor_; }
+
+  // The two collective calls; see all_gather_matmul.hpp.
+  void multiply(const ConstMatrixRef& x, std::span<const Weights> y, std::span<const MatrixRef> out,
+                const MatrixRef& gathered);
+  void gather(const ConstMatrixRef& x, const MatrixRef& gathered);
+
+ private:
+  void check_x(const ConstMatrixRef& x, std::int64_t m) const;
+  void check_side(int side, const Weights& y, const MatrixRef& out, std::int64_t m) const;
+  void check_gathered(const MatrixRef& gathered, std::int64_t m) const;
+  void check_sides(std::span<const Weights> y, std::span<const MatrixRef> out) const;
+  template <class Prepare>
+  void run(Operation operation, std::int64_t m, const ConstMatrixRef& x, const MatrixRef& gathered,
+           Prepare prepare);
+
+  Axis axis_;
+  ProblemShape shape_;
+  Options options_;
+  Isa isa_ = Isa::kPortable;
+  Choice choice_;
+  std::unique_ptr<exec::Executor> executor_;
+  std::atomic<bool> busy_{false};
+
+  // Reused by every call, so that none allocates.
+  std::uint64_t num_calls_ = 0;
+  std::vector<gemm::Side> sides_;
+  schedule::Partition partition_;
+};
+
+// Throws Error(kInvalidArgument) for what one rank can see alone.
+void check_shape(const ProblemShape& shape, const Options& options, int num_ranks);
+
+// Collective: throws the same Error(kInvalidArgument) on every rank where any rank's arguments
+// are wrong (`mine` not empty) or the ranks disagree.
+void agree(const Axis& axis, const ProblemShape& shape, const Options& options,
+           const std::string& mine, const Deadline& deadline);
+
+Choice choose(const ProblemShape& shape, const Options& options, int num_ranks);
+
+}  // namespace cmm::api

@@ -1,0 +1,138 @@
+// Runs one rank's side of a call: gathers with a schedule and a transport, multiplies what has
+// arrived with all threads of the rank.
+//
+// The work goes in waves. A wave is the set of chunks that have arrived and are not yet packed;
+// its rows are packed by all threads, then multiplied by all threads:
+//
+//   thread 0   wait, choose wave | pack | multiply blocks | wait, choose wave | ... | drain
+//   thread 1                     | pack | multiply blocks |                   | ...
+//
+// Few rows (decode): every wave is packed, and one multiply after the last reads each weight once.
+// Many rows (prefill): each wave is multiplied at once, its columns outermost, so that a weight is
+// read once per wave; while all ranks of a host enter together there is a single wave.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.hpp"
+#include "base/deadline.hpp"
+#include "cmm/matrix.hpp"
+#include "cmm/trace.hpp"
+#include "exec/claims.hpp"
+#include "exec/gather.hpp"
+#include "exec/hook.hpp"
+#include "exec/team.hpp"
+#include "gemm/product.hpp"
+
+namespace cmm::exec {
+
+// One call as the executor sees it; everything is checked already.
+struct Call {
+  transport::CallHeader header;
+  ConstMatrixRef x;  // [rows of this rank, k]
+  std::int64_t m = 0;
+  gemm::Product product;  // no sides: gather only
+  MatrixRef gathered;     // [m, k]; data == nullptr: not wanted
+};
+
+class Executor {
+ public:
+  struct Config {
+    Gather::Config gather;
+    const gemm::Kernels* kernels = nullptr;
+    DType dtype = DType::kF32;
+    std::int64_t max_m = 0;
+    std::int64_t k = 0;
+    std::vector<std::int64_t> n_local;  // of each right side
+    int num_threads = 1;
+    std::chrono::milliseconds deadline{0};
+    Trace* trace = nullptr;
+  };
+  // Allocates everything a call needs. Throws Error(kOutOfMemory).
+  explicit Executor(const Config& config);
+
+  Gather& gather() { return gather_; }
+  std::int64_t workspace_bytes() const;
+  void set_hook(const Hook& hook) { hook_ = hook; }
+
+  // `partition` is that of call.m. Where it throws, this rank's peers may still wait for it or read
+  // its rows: the caller must fail the endpoint, then end() and quiesce() the gather. Neither
+  // allocates nor, but to wait, calls the system.
+  void run(const Call& call, const schedule::Partition& partition);
+
+ private:
+  // What one thread packs at a time: some tiles of a chunk, or (decode) its rows over some steps.
+  struct PackUnit {
+    int chunk = 0;
+    Range part;
+  };
+  // Neighbouring panels of one side whose accumulators one thread can hold.
+  struct ColumnGroup {
+    int side = 0;
+    std::int64_t first_panel = 0;
+    std::int64_t num_panels = 0;
+  };
+  struct alignas(64) Round {
+    std::uint64_t value = 0;
+  };
+
+  bool decode() const;
+  std::byte* packed_chunk(std::int64_t first_row);
+  void work(int thread) noexcept;
+  void work_or_throw(int thread);
+
+  // Thread 0, while the others wait at the barrier.
+  void choose_wave();
+  void await_wave();
+  void add_chunk(int chunk);
+  void list_groups(std::int64_t group_panels);
+  void plan_multiply();
+  void drain();
+  [[noreturn]] void miss_deadline(const Gather::Missing& missing) const;
+
+  // Every thread.
+  void pack(int thread);
+  void pack_unit(const PackUnit& unit);
+  void copy_gathered(int chunk, Range rows) const;
+  void multiply(int thread);
+  void multiply_block(int thread, const ColumnGroup& group, std::int64_t row_block, Range units);
+
+  const Config config_;
+  Hook hook_;
+  Gather gather_;
+  Team team_;
+  AlignedBuffer packed_;                     // max_m rows in either layout
+  std::vector<gemm::Workspace> workspaces_;  // one per thread
+  const std::int64_t num_steps_;             // of k
+
+  // Of the running call.
+  const Call* call_ = nullptr;
+  const schedule::Partition* partition_ = nullptr;
+  const Deadline* deadline_ = nullptr;
+  Barrier barrier_;
+  std::vector<Round> rounds_;  // by thread: its meetings at the barrier so far
+  std::atomic<bool> failed_{false};
+  std::mutex failure_mutex_;  // taken on failure only
+  std::exception_ptr failure_;
+
+  // Of the running wave; written by thread 0 between barriers.
+  std::vector<int> wave_;
+  std::vector<PackUnit> pack_units_;
+  std::vector<std::atomic<int>> units_left_;  // by chunk: packing still to do
+  std::vector<gemm::RowTile> tiles_;
+  std::vector<ColumnGroup> groups_;
+  std::int64_t num_row_blocks_ = 0;
+  std::int64_t units_per_block_ = 0;
+  bool last_wave_ = false;
+  bool multiply_wave_ = false;
+  Claims pack_claims_;
+  Claims multiply_claims_;
+};
+
+}  // namespace cmm::exec

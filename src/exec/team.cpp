@@ -1,0 +1,74 @@
+#include "exec/team.hpp"
+
+#include <system_error>
+
+#include "base/backoff.hpp"
+#include "base/text.hpp"
+#include "cmm/error.hpp"
+
+namespace cmm::exec {
+
+Team::Team(int num_threads) {
+  helpers_.reserve(static_cast<std::size_t>(num_threads - 1));
+  try {
+    for (int thread = 1; thread < num_threads; ++thread) {
+      helpers_.emplace_back([this, thread] { serve(thread); });
+    }
+  } catch (const std::system_error& error) {
+    const std::size_t num_made = helpers_.size();
+    stop();
+    throw Error(ErrorCode::kOutOfMemory, cat("the system gave ", num_made + 1, " of ", num_threads,
+                                             " threads for a rank: ", error.what()));
+  }
+}
+
+Team::~Team() { stop(); }
+
+void Team::stop() {
+  stopping_.store(true, std::memory_order_relaxed);
+  num_started_.fetch_add(1, std::memory_order_release);
+  num_started_.notify_all();
+  for (std::thread& helper : helpers_) helper.join();
+  helpers_.clear();
+}
+
+void Team::run(Task task, void* context) {
+  if (helpers_.empty()) {
+    task(context, 0);
+    return;
+  }
+  task_ = task;
+  context_ = context;
+  const std::uint64_t run = num_started_.fetch_add(1, std::memory_order_release) + 1;
+  num_started_.notify_all();
+  task(context, 0);
+  // The helpers run the same task and end with it, so this wait is as long as the task's own.
+  Backoff backoff;
+  while (num_ended_.load(std::memory_order_acquire) < run * helpers_.size()) backoff.pause();
+}
+
+void Team::serve(int thread) {
+  for (std::uint64_t run = 0;; ++run) {
+    // Awake for some tens of microseconds, since a decoding engine calls again at once.
+    for (int spin = 0; spin < 2000 && num_started_.load(std::memory_order_acquire) == run; ++spin) {
+      cpu_relax();
+    }
+    num_started_.wait(run, std::memory_order_acquire);
+    if (stopping_.load(std::memory_order_relaxed)) return;
+    task_(context_, thread);
+    num_ended_.fetch_add(1, std::memory_order_release);
+  }
+}
+
+bool Barrier::meet(std::uint64_t& round, const std::atomic<bool>& failed) {
+  ++round;
+  num_arrived_.fetch_add(1, std::memory_order_acq_rel);
+  Backoff backoff;
+  while (num_arrived_.load(std::memory_order_acquire) < round * num_threads_) {
+    if (failed.load(std::memory_order_acquire)) return false;
+    backoff.pause();
+  }
+  return !failed.load(std::memory_order_acquire);
+}
+
+}  // namespace cmm::exec

@@ -1,0 +1,102 @@
+// What moves bytes between the ranks of one axis. Nothing here knows of matrices, schedules or
+// multiplies; the executor decides who fetches what.
+//
+// A chunk is a block of rows that lies somewhere in the memory of a rank that holds it. The verbs:
+//
+//   offer    this rank holds the chunk here; so many peers will fetch it
+//   offered  has that peer offered the chunk yet?            (never blocks)
+//   look     where it lies, for a transport whose ranks can read each other's memory
+//   release  this rank has read the peer's chunk              (pairs with look)
+//   released have all fetchers released a chunk of ours?      (never blocks)
+//   begin    this rank enters a call and may read peers' memory
+//   end      it reads no peer's memory any more               (pairs with begin)
+//
+// A call that fails ends too, and then waits in `quiesce` for its peers to have ended: until they
+// have, they may still be reading this rank's rows.
+//
+// Calls are numbered 1, 2, ... by the caller, alike on every rank; the counters behind the verbs
+// only grow and nothing is reset between calls. Every verb throws the group's cause once a rank
+// has failed, so no loop around them can wait for a rank that is gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "cmm/error.hpp"
+
+namespace cmm::transport {
+
+// Rows of a chunk as they lie in memory.
+struct Rows {
+  const std::byte* data = nullptr;
+  std::int64_t num_rows = 0;
+  std::int64_t row_bytes = 0;
+  std::int64_t stride_bytes = 0;
+};
+
+// What every rank must mean by this call; compared before a peer's first chunk is used.
+struct CallHeader {
+  std::uint64_t call = 0;
+  std::int64_t m = 0;
+  std::int64_t operation = 0;  // of the caller's own numbering
+  friend bool operator==(const CallHeader&, const CallHeader&) = default;
+};
+
+struct ChannelShape {
+  int num_chunks = 0;
+  // How many peers fetch each chunk from this rank, in every call; 0 where it does not offer it.
+  std::vector<int> num_fetchers;
+};
+
+// One rank's end of the exchange of one plan. Used by one thread of the rank at a time, but for
+// `release`, which any thread may call.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  // Enters call header.call. Peers may fetch from here once chunks are offered.
+  virtual void begin(const CallHeader& header) = 0;
+  virtual void end() = 0;
+  // After end(): returns once no peer reads this rank's memory, or after `limit`; true: none does.
+  virtual bool quiesce(std::chrono::milliseconds limit) = 0;
+  virtual void offer(int chunk, const Rows& rows) = 0;
+  // Throws Error(kInvalidArgument) on all ranks where the peer's header differs from ours.
+  virtual bool offered(int peer, int chunk) = 0;
+  virtual Rows look(int peer, int chunk) const = 0;
+  virtual void release(int peer, int chunk) = 0;
+  virtual bool released(int chunk) = 0;
+};
+
+// One rank's end of an axis.
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+
+  virtual int rank() const = 0;
+  virtual int num_ranks() const = 0;
+
+  // Collective: every rank contributes bytes and gets those of all ranks, in rank order. Throws
+  // Error(kDeadline) naming the ranks that did not come, and the group is then dead.
+  virtual std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline) = 0;
+
+  // Collective, in the same order on every rank; each names its own shape.
+  virtual std::unique_ptr<Channel> open_channel(const ChannelShape& shape,
+                                                const Deadline& deadline) = 0;
+
+  // Ends the group for all ranks: the first cause wins and is what every rank reports. `error`
+  // is this rank's. Not collective; callable from any thread of the rank. Afterwards this rank's
+  // check_usable() says kMeshDead.
+  virtual void fail(const Error& error) = 0;
+  // For waits: throws the cause where the group is dead.
+  virtual void check_alive() const = 0;
+  // For the start of a call: as check_alive, but kMeshDead where this rank has been told before.
+  virtual void check_usable() const = 0;
+  // This rank makes no more calls; peers that wait for it learn so.
+  virtual void leave(const std::string& reason) = 0;
+};
+
+}  // namespace cmm::transport
