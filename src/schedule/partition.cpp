@@ -45,7 +45,7 @@ std::int64_t Partition::largest_chunk() const {
   std::int64_t most = 0;
   for (std::size_t rank = 0; rank + 1 < offsets_.size(); ++rank)
     most = std::max(most, offsets_[rank + 1] - offsets_[rank]);
-  return ceil_div(most, chunks_per_shard_);
+  return even_part(most, chunks_per_shard_, 0).size();
 }
 
 }  // namespace cmm::schedule

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "base/integers.hpp"
 #include "schedule/schedule.hpp"
 
 namespace cmm::schedule {
@@ -53,6 +54,21 @@ inline std::vector<RankSchedule> make_all(const Shape& shape) {
   for (int rank = 0; rank < shape.num_ranks; ++rank)
     schedules.push_back(make_rank_schedule(shape, rank));
   return schedules;
+}
+
+// The ranks of one host.
+struct HostRanks {
+  int begin = 0, end = 0;
+  bool has(int rank) const { return begin <= rank && rank < end; }
+  int size() const { return end - begin; }
+  int next(int rank) const { return rank + 1 == end ? begin : rank + 1; }
+};
+
+inline HostRanks host_of(const Shape& shape, int rank) {
+  for (int host = 0;; ++host) {
+    const Range ranks = even_part(shape.num_ranks, shape.num_hosts, host);
+    if (rank < ranks.end) return {static_cast<int>(ranks.begin), static_cast<int>(ranks.end)};
+  }
 }
 
 }  // namespace cmm::schedule
