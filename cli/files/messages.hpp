@@ -1,0 +1,39 @@
+// The errors of this folder: which file, where in it, and what is wrong there.
+#pragma once
+
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+namespace cmm::files {
+
+// cat("rank ", 3) is "rank 3".
+template <class... Parts>
+std::string cat(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return std::move(out).str();
+}
+
+// `text` in single quotes, for a message: control and non-ASCII bytes as \xNN (a file's content
+// must not steer the terminal), cut after 120 bytes.
+std::string in_quotes(std::string_view text);
+
+// "[3, 4]"
+template <class Dims>
+std::string shape_text(const Dims& dims) {
+  std::string text = "[";
+  for (const auto dim : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
+  return text + "]";
+}
+
+// Throw Error(kBadFile): "PATH: WHAT", or with the offset from the start of the file.
+[[noreturn]] void throw_bad_file(const std::string& path, const std::string& what);
+[[noreturn]] void throw_bad_file_at(const std::string& path, std::int64_t offset_bytes,
+                                    const std::string& what);
+
+// Throws Error(kIo): "PATH: WHAT", and the system's words for `error_number`.
+[[noreturn]] void throw_io(const std::string& path, const std::string& what, int error_number);
+
+}  // namespace cmm::files

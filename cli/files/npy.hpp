@@ -1,0 +1,13 @@
+// Reads .npy files: numpy's format for one array, versions 1 to 3.
+#pragma once
+
+#include <string>
+
+#include "files/tensor.hpp"
+
+namespace cmm::files {
+
+// Errors as read_matrix.
+Tensor read_npy(const std::string& path);
+
+}  // namespace cmm::files
