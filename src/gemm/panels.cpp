@@ -85,6 +85,12 @@ void pack_all(const StridedMatrixRef& y, std::int64_t panel_bytes, std::byte* pa
   }
 }
 
+// A panel without rows still has an address: the kernels take nullptr for no panel.
+std::int64_t buffer_bytes(std::int64_t num_panels, std::int64_t panel_bytes) {
+  const std::int64_t bytes = panel_bytes < 0 ? -1 : checked_product(num_panels, panel_bytes);
+  return bytes == 0 ? 64 : bytes;
+}
+
 }  // namespace
 
 std::int64_t panel_bytes(DType dtype, std::int64_t k) {
@@ -105,7 +111,7 @@ Panels::Panels(const StridedMatrixRef& y)
       n_(y.cols),
       num_panels_(y.cols / kPanelColumns + (y.cols % kPanelColumns != 0)),
       panel_bytes_(gemm::panel_bytes(y.dtype, y.rows)),
-      data_(panel_bytes_ < 0 ? -1 : checked_product(num_panels_, panel_bytes_)) {
+      data_(buffer_bytes(num_panels_, panel_bytes_)) {
   CMM_DCHECK(y.rows >= 0 && y.cols >= 0);
   if (dtype_bytes(dtype_) == 4) {
     pack_all<float>(y, panel_bytes_, data_.data());

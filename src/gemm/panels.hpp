@@ -22,7 +22,7 @@ class Panels {
   std::int64_t n() const { return n_; }
   std::int64_t num_panels() const { return num_panels_; }
   std::int64_t panel_bytes() const { return panel_bytes_; }
-  std::int64_t bytes() const { return data_.bytes(); }
+  std::int64_t bytes() const { return num_panels_ * panel_bytes_; }
   const std::byte* panel(std::int64_t p) const { return data_.data() + p * panel_bytes_; }
 
  private:

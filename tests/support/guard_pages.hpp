@@ -12,12 +12,14 @@
 
 namespace cmm::test {
 
-// `bytes` bytes, zeroed, whose last byte is the last one before the guard page. The start is
-// aligned only where `bytes` is a multiple of the alignment wanted. Another guard page lies before
-// the page of the first byte.
+// Which of the two guard pages the buffer touches; pages are larger than most buffers.
+enum class Flush { kStart, kEnd };
+
+// `bytes` bytes, zeroed, between two guard pages. Flush with the end, the start is aligned only
+// where `bytes` is a multiple of the alignment wanted.
 class GuardedBuffer {
  public:
-  explicit GuardedBuffer(std::size_t bytes) {
+  explicit GuardedBuffer(std::size_t bytes, Flush flush = Flush::kEnd) : bytes_(bytes) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t usable = (bytes + page - 1) / page * page;
     mapped_bytes_ = usable + 2 * page;
@@ -28,17 +30,19 @@ class GuardedBuffer {
       munmap(mapped_, mapped_bytes_);
       throw std::bad_alloc();
     }
-    data_ = mapped_ + page + usable - bytes;
+    data_ = mapped_ + page + (flush == Flush::kEnd ? usable - bytes : 0);
   }
   GuardedBuffer(GuardedBuffer&& other) noexcept
       : mapped_(std::exchange(other.mapped_, nullptr)),
         mapped_bytes_(other.mapped_bytes_),
-        data_(other.data_) {}
+        data_(other.data_),
+        bytes_(other.bytes_) {}
   GuardedBuffer& operator=(GuardedBuffer&&) = delete;
   ~GuardedBuffer() {
     if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
   }
 
+  std::size_t bytes() const { return bytes_; }
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
   template <class T>
@@ -54,6 +58,7 @@ class GuardedBuffer {
   std::byte* mapped_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace cmm::test
