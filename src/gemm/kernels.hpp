@@ -95,6 +95,9 @@ struct StoreArgs {
 };
 using StoreFunction = void (*)(const StoreArgs& args);
 
+// Runs multiply-adds between registers, for measuring the peak (probe.hpp); returns their sum.
+using RegisterLoopFunction = float (*)(std::int64_t rounds);
+
 // How one dtype of x and y is multiplied by one instruction set.
 struct TypeKernels {
   bool bf16_pairs = false;                // native bf16: packed x and panels in pairs, no widening
@@ -103,6 +106,8 @@ struct TypeKernels {
   PackRowsFunction pack_rows = nullptr;   // from the dtype to f32 steps, or to pairs
   DecodeFunction decode = nullptr;
   int max_decode_rows = 0;
+  RegisterLoopFunction register_loop = nullptr;
+  double register_loop_flops = 0;  // of one round
 };
 
 struct Kernels {

@@ -198,13 +198,33 @@ void decode(const DecodeArgs& args) {
   }
 }
 
+// Enough accumulators to hide the latency of the multiply-add (4 or 5 cycles, two per cycle).
+constexpr int kLoopSums = 12;
+
+float register_loop(std::int64_t rounds) {
+  __m256 sum[kLoopSums];
+  CMM_UNROLL
+  for (int i = 0; i < kLoopSums; ++i) sum[i] = _mm256_set1_ps(static_cast<float>(i));
+  const __m256 y = _mm256_set1_ps(0x1p-20f);
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    CMM_UNROLL
+    for (int i = 0; i < kLoopSums; ++i) sum[i] = _mm256_fmadd_ps(y, y, sum[i]);
+  }
+  __m256 total = sum[0];
+  CMM_UNROLL
+  for (int i = 1; i < kLoopSums; ++i) total = _mm256_add_ps(total, sum[i]);
+  return _mm_cvtss_f32(_mm256_castps256_ps128(total));
+}
+
 template <class Source, class Row, WidenFunction widen_function>
 constexpr TypeKernels type_kernels() {
   return {.tile = {nullptr, tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>},
           .widen = widen_function,
           .pack_rows = pack_rows<Source>,
           .decode = decode<Row>,
-          .max_decode_rows = kMaxDecodeRows};
+          .max_decode_rows = kMaxDecodeRows,
+          .register_loop = register_loop,
+          .register_loop_flops = 2.0 * 8 * kLoopSums};
 }
 
 constexpr Kernels kTable = {

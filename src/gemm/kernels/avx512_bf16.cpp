@@ -28,7 +28,9 @@ Kernels make_table() {
                 .tile = CMM_TILE_TABLE(dot_tile),
                 .pack_rows = pack_rows<BF16PairSource>,
                 .decode = decode<BF16PairRow>,
-                .max_decode_rows = kMaxDecodeRows};
+                .max_decode_rows = kMaxDecodeRows,
+                .register_loop = register_loop<BF16PairRow>,
+                .register_loop_flops = 4.0 * 16 * kLoopSums};
   return table;
 }
 

@@ -72,5 +72,25 @@ void widen(const WidenArgs& args) {
   }
 }
 
+// Enough accumulators to hide the latency of the multiply-add (4 cycles, two per cycle).
+inline constexpr int kLoopSums = 24;
+
+// RegisterLoopFunction: kLoopSums multiply-adds of 16 lanes per round.
+template <class Row>
+float register_loop(std::int64_t rounds) {
+  __m512 sum[kLoopSums];
+  CMM_UNROLL
+  for (int i = 0; i < kLoopSums; ++i) sum[i] = _mm512_set1_ps(static_cast<float>(i));
+  const __m512 y = _mm512_set1_ps(0x1p-20f);
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    CMM_UNROLL
+    for (int i = 0; i < kLoopSums; ++i) sum[i] = Row::multiply_add(sum[i], 0x1p-20f, y);
+  }
+  __m512 total = sum[0];
+  CMM_UNROLL
+  for (int i = 1; i < kLoopSums; ++i) total = _mm512_add_ps(total, sum[i]);
+  return _mm_cvtss_f32(_mm512_castps512_ps128(total));
+}
+
 }  // namespace
 }  // namespace cmm::gemm

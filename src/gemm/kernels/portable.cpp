@@ -124,6 +124,20 @@ void decode(const DecodeArgs& args) {
   }
 }
 
+constexpr int kLoopSums = 64;
+
+float register_loop(std::int64_t rounds) {
+  float sum[kLoopSums] = {};
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    for (int i = 0; i < kLoopSums; ++i) {
+      sum[i] = __builtin_fmaf(0x1p-20f, 0x1p-20f, sum[i]);
+    }
+  }
+  float total = 0.0f;
+  for (int i = 0; i < kLoopSums; ++i) total += sum[i];
+  return total;
+}
+
 template <WidenFunction widen, int k_per_128_bytes, PackRowsFunction pack>
 constexpr TypeKernels type_kernels() {
   return {.bf16_pairs = false,
@@ -131,7 +145,9 @@ constexpr TypeKernels type_kernels() {
           .widen = widen,
           .pack_rows = pack,
           .decode = decode<widen, k_per_128_bytes>,
-          .max_decode_rows = kMaxDecodeRows};
+          .max_decode_rows = kMaxDecodeRows,
+          .register_loop = register_loop,
+          .register_loop_flops = 2.0 * kLoopSums};
 }
 
 constexpr Kernels kTable = {

@@ -1,0 +1,217 @@
+// How fast is the local product on one core? Prefill against the L1-fed tile, decode against the
+// read bandwidth of memory, both measured in the same rounds. Packing of x is inside the time.
+// Weights are cold: copies of them are used in turn, more than any cache holds.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <random>
+
+#include "base/clock.hpp"
+#include "gemm/probe.hpp"
+#include "gemm/product.hpp"
+#include "report.hpp"
+
+namespace cmm::bench {
+namespace {
+
+struct Options {
+  std::vector<std::string> isas;
+  std::vector<std::string> dtypes = {"f32", "bf16"};
+  std::vector<std::int64_t> m = {1, 2, 4, 8, 16, 32, 64, 256, 1024};
+  std::int64_t k = 4096;
+  std::int64_t n = 4096;
+  std::int64_t cold_mib = 300;
+  int rounds = 12;
+  std::string json;
+};
+
+// Random bits of a dtype: both signs, magnitudes near 1.
+void fill(AlignedBuffer& buffer, DType dtype) {
+  std::mt19937 random(1);
+  for (std::int64_t i = 0; i < buffer.bytes() / 4; ++i) {
+    const auto bits = static_cast<std::uint32_t>(random());
+    buffer.as<std::uint32_t>()[i] = dtype == DType::kF32 ? 0x3f000000u | (bits & 0x807fffffu)
+                                                         : 0x3c003c00u | (bits & 0x807f807fu);
+  }
+}
+
+// x [m, k] times one of several equal copies of y [k, n].
+class Problem {
+ public:
+  Problem(Isa isa, DType dtype, const Options& options)
+      : kernels_(gemm::kernels(isa)), dtype_(dtype), k_(options.k), n_(options.n) {
+    const std::int64_t elem_bytes = static_cast<std::int64_t>(dtype_bytes(dtype));
+    const std::int64_t max_m = *std::max_element(options.m.begin(), options.m.end());
+    AlignedBuffer y(round_up(k_ * n_ * elem_bytes, 4));
+    fill(y, dtype);
+    const std::int64_t weight_bytes = k_ * n_ * elem_bytes;
+    const std::int64_t copies = ceil_div(options.cold_mib << 20, weight_bytes);
+    for (std::int64_t i = 0; i < copies; ++i) {
+      weights_.emplace_back(StridedMatrixRef(y.data(), dtype, k_, n_, n_, 1));
+    }
+    x_ = AlignedBuffer(round_up(max_m * k_ * elem_bytes, 4));
+    fill(x_, dtype);
+    packed_ = AlignedBuffer(gemm::packed_bytes(kernels_, dtype, max_m, k_));
+    out_ = AlignedBuffer(max_m * n_ * 4);
+  }
+
+  double flops(std::int64_t m) const {
+    return 2.0 * static_cast<double>(m) * static_cast<double>(k_) * static_cast<double>(n_);
+  }
+  double weight_bytes() const { return static_cast<double>(weights_[0].bytes()); }
+  bool decodes(std::int64_t m) const { return m <= gemm::max_decode_rows(kernels_, dtype_); }
+
+  void multiply(std::int64_t m) {
+    next_ = (next_ + 1) % weights_.size();
+    const gemm::Side side = {.y = &weights_[next_],
+                             .out = MatrixRef(out_.data(), DType::kF32, m, n_, n_)};
+    const gemm::Product product = {
+        .kernels = &kernels_, .dtype = dtype_, .k = k_, .sides = {&side, 1}};
+    const ConstMatrixRef x(x_.data(), dtype_, m, k_, k_);
+    if (decodes(m)) {
+      gemm::pack_decode({.kernels = &kernels_,
+                         .x = x,
+                         .m = m,
+                         .steps = {0, gemm::num_steps(kernels_, dtype_, k_)},
+                         .packed = packed_.data()});
+      gemm::multiply_decode(product, packed_.data(), m, {0, 0, weights_[next_].num_panels()},
+                            workspace_);
+      return;
+    }
+    const std::int64_t num_tiles = gemm::num_tiles(m);
+    gemm::pack_tiles(kernels_, x, {0, num_tiles}, packed_.data());
+    std::vector<gemm::RowTile> tiles;
+    for (std::int64_t t = 0; t < num_tiles; ++t) {
+      const Range rows = gemm::tile_rows(m, t);
+      tiles.push_back({.packed = packed_.data(),
+                       .chunk_rows = m,
+                       .chunk_row = rows.begin,
+                       .out_row = rows.begin,
+                       .rows = static_cast<int>(rows.size())});
+    }
+    const std::int64_t num_panels = weights_[next_].num_panels();
+    const std::int64_t calls = ceil_div(num_tiles, gemm::kMaxTiles);
+    for (std::int64_t p = 0; p < num_panels; p += gemm::kMaxPanels) {
+      for (std::int64_t c = 0; c < calls; ++c) {
+        const Range part = even_part(num_tiles, calls, c);
+        gemm::multiply_tiles(product,
+                             std::span(tiles).subspan(static_cast<std::size_t>(part.begin),
+                                                      static_cast<std::size_t>(part.size())),
+                             {0, p, std::min<std::int64_t>(p + gemm::kMaxPanels, num_panels)},
+                             workspace_);
+      }
+    }
+  }
+
+ private:
+  const gemm::Kernels& kernels_;
+  DType dtype_;
+  std::int64_t k_;
+  std::int64_t n_;
+  std::vector<gemm::Panels> weights_;
+  std::size_t next_ = 0;
+  AlignedBuffer x_;
+  AlignedBuffer packed_;
+  AlignedBuffer out_;
+  gemm::Workspace workspace_;
+};
+
+struct Figure {
+  double best_seconds = 1e30;
+  std::vector<double> seconds;
+  double best_peak = 0;               // of the yardstick, flop/s
+  double best_read = 0;               // bytes/s
+  std::vector<double> compute_share;  // of each round
+  std::vector<double> read_share;
+};
+
+nlohmann::json measure(Isa isa, DType dtype, const Options& options) {
+  Problem problem(isa, dtype, options);
+  std::vector<Figure> figures(options.m.size());
+  for (int round = 0; round < options.rounds; ++round) {
+    for (std::size_t i = 0; i < options.m.size(); ++i) {
+      Figure& figure = figures[i];
+      const double peak = gemm::measure_peak(gemm::kernels(isa), dtype, 0.01).l1_fed;
+      const double read = gemm::measure_read_bandwidth({.bytes = 128 << 20, .repeats = 2});
+      problem.multiply(options.m[i]);  // brings code and packed x where later calls find them
+      const double start = thread_cpu_seconds();
+      problem.multiply(options.m[i]);
+      const double seconds = thread_cpu_seconds() - start;
+      figure.seconds.push_back(seconds);
+      figure.best_seconds = std::min(figure.best_seconds, seconds);
+      figure.best_peak = std::max(figure.best_peak, peak);
+      figure.best_read = std::max(figure.best_read, read);
+      figure.compute_share.push_back(problem.flops(options.m[i]) / seconds / peak);
+      figure.read_share.push_back(problem.weight_bytes() / seconds / read);
+    }
+  }
+  nlohmann::json rows = nlohmann::json::array();
+  for (std::size_t i = 0; i < options.m.size(); ++i) {
+    const Figure& f = figures[i];
+    const std::int64_t m = options.m[i];
+    const double flops = problem.flops(m) / f.best_seconds;
+    const double bytes = problem.weight_bytes() / f.best_seconds;
+    std::printf("%-13s %-5s %6lld %9.3f %9.3f %9.1f %8.1f%% %8.1f%% %9.1f %8.1f%% %8.1f%%\n",
+                isa_name(isa).data(), dtype_name(dtype).data(), static_cast<long long>(m),
+                1e3 * f.best_seconds, 1e3 * median(f.seconds), 1e-9 * flops,
+                100 * flops / f.best_peak, 100 * median(f.compute_share), 1e-9 * bytes,
+                100 * bytes / f.best_read, 100 * median(f.read_share));
+    rows.push_back({{"isa", isa_name(isa)},
+                    {"dtype", dtype_name(dtype)},
+                    {"m", m},
+                    {"k", options.k},
+                    {"n", options.n},
+                    {"decode", problem.decodes(m)},
+                    {"best_seconds", f.best_seconds},
+                    {"median_seconds", median(f.seconds)},
+                    {"gflops", 1e-9 * flops},
+                    {"share_of_l1_fed", flops / f.best_peak},
+                    {"median_share_of_l1_fed", median(f.compute_share)},
+                    {"weight_gigabytes_per_second", 1e-9 * bytes},
+                    {"share_of_read_bandwidth", bytes / f.best_read},
+                    {"median_share_of_read_bandwidth", median(f.read_share)}});
+  }
+  return rows;
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  CLI::App app("Measures the product of one core");
+  app.add_option("--isa", options.isas, "instruction sets (default: all of this machine)");
+  app.add_option("--dtype", options.dtypes, "f32, bf16, f16");
+  app.add_option("--m", options.m, "rows of x")->check(CLI::PositiveNumber);
+  app.add_option("--k", options.k, "inner extent")->check(CLI::PositiveNumber);
+  app.add_option("--n", options.n, "columns of y")->check(CLI::PositiveNumber);
+  app.add_option("--cold-mib", options.cold_mib, "memory of the copies of y")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--rounds", options.rounds, "runs per figure")->check(CLI::PositiveNumber);
+  app.add_option("--json", options.json, "file for the figures");
+  CLI11_PARSE(app, argc, argv);
+
+  std::printf("k %lld, n %lld; shares: best of best, then median of the rounds' shares\n",
+              static_cast<long long>(options.k), static_cast<long long>(options.n));
+  std::printf("%-13s %-5s %6s %9s %9s %9s %9s %9s %9s %9s %9s\n", "isa", "type", "m", "best ms",
+              "median", "GFLOP/s", "of L1-fed", "median", "GB/s", "of read", "median");
+  nlohmann::json rows = nlohmann::json::array();
+  for (Isa isa : chosen_isas(options.isas)) {
+    if (isa == Isa::kPortable && options.isas.empty()) continue;  // minutes, and of no interest
+    for (const std::string& name : options.dtypes) {
+      for (const nlohmann::json& row : measure(isa, parse_dtype(name), options)) {
+        rows.push_back(row);
+      }
+    }
+  }
+  write_json(options.json, {{"products", rows}});
+  return 0;
+}
+
+}  // namespace
+}  // namespace cmm::bench
+
+int main(int argc, char** argv) {
+  try {
+    return cmm::bench::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "bench_gemm: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,179 @@
+#include "gemm/probe.hpp"
+
+#include <algorithm>
+#include <barrier>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "base/aligned_buffer.hpp"
+#include "base/clock.hpp"
+#include "base/integers.hpp"
+
+namespace cmm::gemm {
+namespace {
+
+// Work per second of processor time.
+template <class Work>
+double rate(Work work) {
+  const double start = thread_cpu_seconds();
+  const double done = work();
+  return done / (thread_cpu_seconds() - start);
+}
+
+// Keeps `value` and all memory as results that somebody might read.
+template <class T>
+void keep(const T& value) {
+  asm volatile("" : : "g"(&value) : "memory");
+}
+
+// Numbers of both signs with varied digits, the same as f32 and as two bf16: magnitudes near 0.01.
+void fill(AlignedBuffer& buffer) {
+  std::uint32_t random = 1;
+  for (std::int64_t i = 0; i < buffer.bytes() / 4; ++i) {
+    random = random * 1664525u + 1013904223u;
+    buffer.as<std::uint32_t>()[i] = 0x3c003c00u | (random & 0x807f807fu);
+  }
+}
+
+// The operands of a 6 x 64 tile over one k block.
+class L1Tile {
+ public:
+  explicit L1Tile(const TypeKernels& type)
+      : type_(type),
+        panels_(2 * kPanelBytes),
+        x_(std::int64_t{kBlockSteps} * kTileRows * 4),
+        acc_(std::int64_t{kTileRows} * kPairColumns * 4) {
+    fill(panels_);
+    fill(x_);
+    fill(acc_);
+  }
+
+  // Returns the operations done.
+  double multiply(int num_tiles) {
+    const TileArgs args = {.x = x_.data(),
+                           .panel0 = panels_.data(),
+                           .panel1 = panels_.data() + kPanelBytes,
+                           .num_steps = kBlockSteps,
+                           .acc_in = acc_.as<float>(),
+                           .acc_out = acc_.as<float>()};
+    for (int i = 0; i < num_tiles; ++i) type_.tile[kTileRows](args);
+    keep(acc_);
+    return (type_.bf16_pairs ? 4.0 : 2.0) * kTileRows * kPairColumns * kBlockSteps * num_tiles;
+  }
+
+ private:
+  static constexpr std::int64_t kPanelBytes = std::int64_t{kBlockSteps} * 128;
+
+  const TypeKernels& type_;
+  AlignedBuffer panels_;
+  AlignedBuffer x_;
+  AlignedBuffer acc_;
+};
+
+double multiply_registers(const TypeKernels& type, std::int64_t rounds) {
+  const float sum = type.register_loop(rounds);
+  keep(sum);
+  return static_cast<double>(rounds) * type.register_loop_flops;
+}
+
+// 128 bytes, as the kernels read a row of a panel.
+using Words = std::uint64_t __attribute__((vector_size(16)));
+constexpr std::int64_t kVisitBytes = 128;
+
+template <int num_streams>
+void read_streams(const std::byte* data, std::int64_t stream_bytes) {
+  Words all = {};
+  for (std::int64_t offset = 0; offset < stream_bytes; offset += kVisitBytes) {
+    for (int s = 0; s < num_streams; ++s) {
+      const auto* words = reinterpret_cast<const Words*>(data + s * stream_bytes + offset);
+      for (std::size_t w = 0; w < kVisitBytes / sizeof(Words); ++w) all |= words[w];
+    }
+  }
+  keep(all);
+}
+
+void read_streams(const std::byte* data, std::int64_t stream_bytes, int num_streams) {
+  switch (num_streams) {
+    case 1:
+      return read_streams<1>(data, stream_bytes);
+    case 2:
+      return read_streams<2>(data, stream_bytes);
+    case 4:
+      return read_streams<4>(data, stream_bytes);
+    case 8:
+      return read_streams<8>(data, stream_bytes);
+    default:
+      return read_streams<16>(data, stream_bytes);
+  }
+}
+
+// A buffer of `bytes` in num_streams parts, touched by the thread that reads it.
+class Streams {
+ public:
+  explicit Streams(const ReadProbe& probe)
+      : num_streams_(probe.num_streams),
+        stream_bytes_(round_up(ceil_div(probe.bytes, probe.num_streams), kVisitBytes)),
+        data_(stream_bytes_ * num_streams_) {
+    std::memset(data_.data(), 1, static_cast<std::size_t>(data_.bytes()));
+  }
+  void read() const { read_streams(data_.data(), stream_bytes_, num_streams_); }
+  std::int64_t bytes() const { return data_.bytes(); }
+
+ private:
+  int num_streams_;
+  std::int64_t stream_bytes_;
+  AlignedBuffer data_;
+};
+
+}  // namespace
+
+PeakFlops measure_peak(const Kernels& kernels, DType dtype, double seconds) {
+  const TypeKernels& type = kernels.type(dtype);
+  L1Tile tile(type);
+  PeakFlops best;
+  const double end = wall_seconds() + seconds;
+  do {  // in turn, so that both see the same clock rate
+    best.registers =
+        std::max(best.registers, rate([&] { return multiply_registers(type, 20000); }));
+    best.l1_fed = std::max(best.l1_fed, rate([&] { return tile.multiply(500); }));
+  } while (wall_seconds() < end);
+  return best;
+}
+
+double measure_read_bandwidth(const ReadProbe& probe) {
+  double best = 0;
+  if (probe.num_threads == 1) {
+    const Streams streams(probe);
+    for (int i = 0; i < probe.repeats; ++i) {
+      const double start = thread_cpu_seconds();
+      streams.read();
+      best = std::max(best, static_cast<double>(streams.bytes()) / (thread_cpu_seconds() - start));
+    }
+    return best;
+  }
+  // Allocated here, where a failure can be thrown; first touched here too.
+  std::vector<Streams> streams;
+  for (int t = 0; t < probe.num_threads; ++t) streams.emplace_back(probe);
+  std::vector<double> start(streams.size());
+  std::vector<double> end(streams.size());
+  for (int i = 0; i < probe.repeats; ++i) {
+    std::barrier<> all_started(probe.num_threads);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < streams.size(); ++t) {
+      threads.emplace_back([&, t] {
+        all_started.arrive_and_wait();
+        start[t] = wall_seconds();
+        streams[t].read();
+        end[t] = wall_seconds();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    const double seconds =
+        *std::max_element(end.begin(), end.end()) - *std::min_element(start.begin(), start.end());
+    best = std::max(best, static_cast<double>(streams[0].bytes()) * probe.num_threads / seconds);
+  }
+  return best;
+}
+
+}  // namespace cmm::gemm
