@@ -281,9 +281,9 @@ TEST_P(KernelsTest, DecodesAnyNumberOfRowsAndPanels) {
   for (Values values : {Values::kOrdinary, Values::kSpecial}) {
     Source source(dtype(), values);
     for (int rows = 1; rows <= tested().max_decode_rows; ++rows) {
-      for (int num_panels = 1; num_panels <= kMaxDecodePanels; ++num_panels) {
+      for (int num_panels : {1, 2, 3, 5, 7, 8, 9, 15, kMaxDecodePanels}) {
         for (std::int64_t k : {1, 2, 3, 64, 129, 257}) {
-          if (num_panels > 9 && k > 3 && k != 129) continue;  // keeps the test short
+          if (num_panels > 5 && k == 257) continue;  // keeps the test short
           SCOPED_TRACE(testing::Message() << rows << " rows, " << num_panels << " panels, k " << k);
           const std::int64_t stride = panel_size(k) + 64;
           GuardedBuffer panels(static_cast<std::size_t>((num_panels - 1) * stride + panel_size(k)));
