@@ -86,15 +86,16 @@ inline float scaled(float value, int exponent) {  // rounded once
   return static_cast<float>(std::ldexp(static_cast<double>(value), exponent));
 }
 
-inline float oracle_times_sigmoid(float x, float limit, float z_high, float z_low) {
+// x * e^z / (1 + e^z) below 0, the same in the form that cannot overflow above.
+inline float oracle_times_sigmoid(float x, float z_high, float z_low) {
   const OracleExp e = oracle_exp(-z_high, -z_low);
   const float denominator = 1.0f + scaled(e.fraction, e.exponent);
-  if (x >= 0.0f) return x / denominator;
-  return scaled(std::fmax(x, -limit) * e.fraction / denominator, e.exponent);
+  return x >= 0.0f ? x / denominator : scaled(x * e.fraction / denominator, e.exponent);
 }
 
 inline float oracle_silu(float x) {
-  return oracle_times_sigmoid(x, 120.0f, std::fmin(std::fabs(x), 120.0f), 0.0f);
+  if (x < -87.0f) return -0.0f;
+  return oracle_times_sigmoid(x, std::fabs(std::fmin(x, 20.0f)), 0.0f);
 }
 
 inline float oracle_gelu_tanh(float x) {
@@ -104,7 +105,8 @@ inline float oracle_gelu_tanh(float x) {
   const auto c3_high = static_cast<float>(c3);
   const auto c1_low = static_cast<float>(c1 - c1_high);
   const auto c3_low = static_cast<float>(c3 - c3_high);
-  const float a = std::fmin(std::fabs(x), 11.0f);
+  if (x < -9.9f) return -0.0f;
+  const float a = std::fabs(std::fmin(x, 6.0f));
   const float square = a * a;
   // Products of two floats are exact in double, so these are the errors of the f32 operations.
   const auto square_low = static_cast<float>(static_cast<double>(a) * a - square);
@@ -117,24 +119,25 @@ inline float oracle_gelu_tanh(float x) {
   const float sum_low = sum_error + (cubic_low + c1_low);
   const float z = a * sum;
   const auto z_error = static_cast<float>(static_cast<double>(a) * sum - z);
-  return oracle_times_sigmoid(x, 11.0f, z, std::fmaf(a, sum_low, z_error));
+  return oracle_times_sigmoid(x, z, std::fmaf(a, sum_low, z_error));
 }
 
 inline float oracle_gelu_erf(float x) {
-  const float a = std::fmin(std::fabs(x), 14.5f);
+  if (x < -12.5f) return -0.0f;
+  const float a = std::fabs(std::fmin(x, 6.0f));
   const float square = a * a;
   const auto square_low = static_cast<float>(static_cast<double>(a) * a - square);
   const OracleExp e = oracle_exp(-square / 2, -square_low / 2);
   const float t = 2.5f / (2.5f + a);
   const float u = static_cast<float>(1.0 - 2.0 * static_cast<double>(t));
   const float coefficients[] = {
-      -0x1.094786p-14f, -0x1.06cb48p-13f, 0x1.1eaf86p-12f, 0x1.08d214p-10f, -0x1.4f7a9cp-11f,
-      -0x1.ad910ep-8f,  0x1.e4354ap-9f,   0x1.b07ebep-5f,  -0x1.6347cep-3f, 0x1.217252p-2f};
+      -0x1.00de62p-14f, -0x1.ff9e76p-14f, 0x1.1e0704p-12f, 0x1.080aeap-10f, -0x1.4fad54p-11f,
+      -0x1.ad82dep-8f,  0x1.e439fap-9f,   0x1.b07e94p-5f,  -0x1.6347cep-3f, 0x1.217252p-2f};
   float p = 0.0f;
   for (float coefficient : coefficients) p = std::fmaf(p, u, coefficient);
   const float q = t * p * e.fraction;
   if (x >= 0.0f) return x * (1.0f - scaled(q, e.exponent));
-  return scaled(std::fmax(x, -14.5f) * q, e.exponent);
+  return scaled(x * q, e.exponent);
 }
 
 inline float oracle_activation(Activation activation, float x) {
