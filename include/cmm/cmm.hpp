@@ -6,6 +6,7 @@
 #include "cmm/epilogue.hpp"
 #include "cmm/error.hpp"
 #include "cmm/isa.hpp"
+#include "cmm/machine.hpp"
 #include "cmm/matrix.hpp"
 #include "cmm/mesh.hpp"
 #include "cmm/plan.hpp"

@@ -66,6 +66,7 @@ struct Options {
 struct Explanation {
   Algorithm algorithm = Algorithm::kDirect;
   int pieces = 1;
+  int hosts = 1;
   int num_chunks = 0;  // of the whole x
   Isa isa = Isa::kPortable;
   Engine engine = Engine::kOwn;
@@ -98,8 +99,13 @@ class Plan {
   // Rows of x that `rank` holds when the whole x has m rows, m <= shape().m.
   std::int64_t rows_of(int rank, std::int64_t m) const;
 
-  // Not collective. Measures this machine once per process (a few tens of milliseconds).
+  // Not collective. The first explanation in a process of an instruction set and dtype measures
+  // the machine (measure_machine), so it takes most of a second.
   Explanation explain() const;
+
+  // Who sends which chunk to whom in which step, as text. Throws Error(kInvalidArgument) for more
+  // than 8 ranks, for which there is no room.
+  std::string picture() const;
 
   // For the library itself.
   api::PlanState& state() const { return *state_; }

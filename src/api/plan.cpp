@@ -5,6 +5,7 @@
 #include "api/plan_state.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
+#include "schedule/picture.hpp"
 
 namespace cmm {
 namespace api {
@@ -157,6 +158,8 @@ const ProblemShape& Plan::shape() const { return state_->shape(); }
 const Options& Plan::options() const { return state_->options(); }
 int Plan::rank() const { return state_->axis().rank(); }
 int Plan::num_ranks() const { return state_->axis().num_ranks(); }
+
+std::string Plan::picture() const { return schedule::picture(state_->choice().schedule); }
 
 std::int64_t Plan::rows_of(int rank, std::int64_t m) const {
   if (rank < 0 || rank >= num_ranks() || m < 0 || m > shape().m) {

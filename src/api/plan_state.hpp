@@ -38,7 +38,9 @@ class PlanState {
   DType out_dtype() const { return shape_.out_dtype.value_or(shape_.dtype); }
   int num_outputs() const { return options_.swiglu ? 1 : static_cast<int>(shape_.n_local.size()); }
   std::int64_t rows_of(int rank, std::int64_t m) const;
-  exec::Executor& executor() { return *executor_; }
+  std::int64_t workspace_bytes() const { return executor_->workspace_bytes(); }
+  // For tests: called at the named points of every later call.
+  void set_hook(const exec::Hook& hook) { executor_->set_hook(hook); }
 
   // The two collective calls; see all_gather_matmul.hpp.
   void multiply(const ConstMatrixRef& x, std::span<const Weights> y, std::span<const MatrixRef> out,

@@ -39,9 +39,11 @@ class ThreadChannel final : public Channel {
 
   bool offered(int peer, int chunk) override {
     if (group_->dead()) throw group_->cause(rank_);
-    if (board_->cell(peer, chunk).offered.load(std::memory_order_acquire) < header_.call) {
-      group_->check_present(rank_, peer);
-      return false;
+    const std::atomic<std::uint64_t>& offered_in = board_->cell(peer, chunk).offered;
+    if (offered_in.load(std::memory_order_acquire) < header_.call) {
+      if (!group_->left(peer)) return false;
+      if (offered_in.load(std::memory_order_acquire) < header_.call)
+        group_->throw_left(rank_, peer);
     }
     check_header(peer);
     return true;

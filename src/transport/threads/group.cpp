@@ -22,7 +22,10 @@ void Group::await_all(int rank, std::atomic<std::uint64_t> Member::*counter, std
       backoff.pause();
       if (!backoff.time_to_check()) continue;
       if (dead()) throw cause(rank);
-      check_present(rank, peer);
+      // Looked at before the count: a rank that counts and then leaves has taken part.
+      const bool gone = left(peer);
+      if (count.load(std::memory_order_acquire) >= value) break;
+      if (gone) throw_left(rank, peer);
       if (deadline.expired()) {
         fail(rank, Error(ErrorCode::kDeadline,
                          cat("rank ", rank, " waited ", deadline.limit_ms(), " ms for rank ", peer,
@@ -100,11 +103,11 @@ void Group::leave(int rank, const std::string& reason) {
   me.left.store(true, std::memory_order_release);
 }
 
-void Group::check_present(int rank, int peer) {
-  const Member& member = members_[static_cast<std::size_t>(peer)];
-  if (!member.left.load(std::memory_order_acquire)) return;
+void Group::throw_left(int rank, int peer) {
   fail(rank, Error(ErrorCode::kPeerFailed,
-                   cat("rank ", peer, " has left the mesh: ", member.left_reason), peer));
+                   cat("rank ", peer, " has left the mesh: ",
+                       members_[static_cast<std::size_t>(peer)].left_reason),
+                   peer));
   throw cause(rank);
 }
 

@@ -61,8 +61,13 @@ class Group {
   // The cause as `rank` reports it: its own error where it was the first to fail; a deadline, a
   // lost peer or a disagreement alike on every rank; else who failed and why. Only when dead().
   Error cause(int rank) const;
-  // Throws, and ends the group, where `peer` has left.
-  void check_present(int rank, int peer);
+  // A count that a rank made before it left is visible to whoever has seen it left, so a waiter
+  // asks left() first, then looks at its count once more, and only then gives up with throw_left,
+  // which ends the group.
+  bool left(int peer) const {
+    return members_[static_cast<std::size_t>(peer)].left.load(std::memory_order_acquire);
+  }
+  [[noreturn]] void throw_left(int rank, int peer);
 
   // Brackets the time in which `rank` may read its peers' memory. set_reading(rank, true) throws
   // where the group is dead.

@@ -1,0 +1,125 @@
+// What a plan says of itself, with times expected from a measured machine.
+#include <algorithm>
+#include <iomanip>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "api/plan_state.hpp"
+#include "base/integers.hpp"
+#include "base/text.hpp"
+#include "cmm/machine.hpp"
+
+namespace cmm {
+namespace {
+
+// Hand-over of a chunk between spinning threads is 0.2 us; a rank enters a call within a few.
+constexpr double kEntrySeconds = 2e-6;
+// Share of the L1-fed rate that a whole product reaches.
+constexpr double kProductShare = 0.92;
+
+Machine cached_machine(Isa isa, DType dtype) {
+  static std::mutex mutex;
+  static std::map<std::pair<Isa, DType>, Machine> machines;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = machines.try_emplace({isa, dtype});
+  if (is_new) entry->second = measure_machine(isa, dtype);
+  return entry->second;
+}
+
+std::string numerics_text(Isa isa, DType dtype) {
+  return isa == Isa::kAvx512Bf16 && dtype == DType::kBF16
+             ? "native bf16: pairs of k, subnormals count as zero; the same bits for every number "
+               "of ranks, algorithm and thread count"
+             : "ascending fmaf chain, rounded once; the same bits on every instruction set, number "
+               "of ranks, algorithm and thread count";
+}
+
+void estimate_seconds(const api::PlanState& plan, Explanation& out) {
+  const ProblemShape& shape = plan.shape();
+  const Machine machine = cached_machine(plan.isa(), shape.dtype);
+  const double num_ranks = plan.axis().num_ranks();
+  const double threads = num_ranks * plan.options().threads;
+  const double cores = std::min<double>(threads, machine.num_cores);
+  const auto n = static_cast<double>(
+      std::accumulate(shape.n_local.begin(), shape.n_local.end(), std::int64_t{0}));
+  const auto m = static_cast<double>(shape.m);
+  const auto k = static_cast<double>(shape.k);
+  const auto elem_bytes = static_cast<double>(dtype_bytes(shape.dtype));
+  // A rank has its share of the cores and of the memory's speed.
+  const double rank_flops = kProductShare * machine.l1_flops * cores / num_ranks;
+  const double rank_bytes_per_second =
+      std::min(machine.read_bytes_per_second, machine.core_read_bytes_per_second * cores) /
+      num_ranks;
+  out.multiply_seconds =
+      std::max(2.0 * m * n * k / rank_flops, k * n * elem_bytes / rank_bytes_per_second);
+  // A copied byte is read and written; a byte read in place is read once, by packing.
+  const auto moved = static_cast<double>(out.received_bytes + 2 * out.copied_bytes);
+  out.gather_seconds =
+      num_ranks == 1 ? 0.0 : kEntrySeconds * num_ranks + moved / rank_bytes_per_second;
+  // Packing reads the rows anyway, so in place only the entry shows. A copy shows in full: it is
+  // made by the threads that multiply.
+  out.exposed_seconds =
+      num_ranks == 1 ? 0.0
+                     : kEntrySeconds * num_ranks +
+                           2.0 * static_cast<double>(out.copied_bytes) / rank_bytes_per_second;
+  out.expected_seconds = out.multiply_seconds + out.exposed_seconds;
+}
+
+}  // namespace
+
+Explanation Plan::explain() const {
+  const api::PlanState& plan = *state_;
+  const api::Choice& choice = plan.choice();
+  Explanation out;
+  switch (choice.schedule.algorithm) {
+    case schedule::Algorithm::kDirect:
+      out.algorithm = Algorithm::kDirect;
+      break;
+    case schedule::Algorithm::kRing:
+      out.algorithm = Algorithm::kRing;
+      break;
+    case schedule::Algorithm::kBidirectional:
+      out.algorithm = Algorithm::kBidirectional;
+      break;
+    case schedule::Algorithm::kRecursiveDoubling:
+      out.algorithm = Algorithm::kRecursiveDoubling;
+      break;
+    case schedule::Algorithm::kHierarchical:
+      out.algorithm = Algorithm::kHierarchical;
+      break;
+  }
+  out.pieces = choice.schedule.num_pieces;
+  out.hosts = choice.schedule.num_hosts;
+  out.num_chunks = schedule::num_chunks(choice.schedule);
+  out.isa = plan.isa();
+  out.numerics = numerics_text(plan.isa(), shape().dtype);
+  out.received_bytes = (shape().m - plan.rows_of(rank(), shape().m)) * shape().k *
+                       static_cast<std::int64_t>(dtype_bytes(shape().dtype));
+  out.copied_bytes = choice.in_place ? 0 : out.received_bytes;
+  out.workspace_bytes = plan.workspace_bytes();
+  out.reason = choice.reason;
+  estimate_seconds(plan, out);
+  return out;
+}
+
+std::string Explanation::to_string() const {
+  std::ostringstream text;
+  const auto milliseconds = [](double seconds) { return seconds * 1e3; };
+  text << std::fixed << std::setprecision(3);
+  text << "algorithm    " << algorithm_name(algorithm) << ", " << pieces
+       << (pieces == 1 ? " piece" : " pieces") << " per shard, " << num_chunks << " chunks\n"
+       << "because      " << reason << "\n"
+       << "multiply     " << isa_name(isa) << "\n"
+       << "numerics     " << numerics << "\n"
+       << "x from peers " << received_bytes << " bytes, of these copied " << copied_bytes << "\n"
+       << "workspace    " << workspace_bytes << " bytes on this rank\n"
+       << "expected     " << milliseconds(expected_seconds) << " ms = multiply "
+       << milliseconds(multiply_seconds) << " ms + exposed " << milliseconds(exposed_seconds)
+       << " ms (gather alone " << milliseconds(gather_seconds) << " ms)\n";
+  return std::move(text).str();
+}
+
+}  // namespace cmm

@@ -1,0 +1,42 @@
+#include "cmm/machine.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "gemm/probe.hpp"
+
+namespace cmm {
+namespace {
+
+constexpr double kPeakSeconds = 0.05;
+constexpr int kStreams = 8;
+constexpr std::int64_t kProbeBytes = std::int64_t{128} << 20;  // several times the last cache
+
+int allowed_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+Machine measure_machine(Isa isa, DType dtype) {
+  Machine machine;
+  machine.num_cores = allowed_cores();
+  const gemm::PeakFlops peak = gemm::measure_peak(gemm::kernels(isa), dtype, kPeakSeconds);
+  machine.register_flops = peak.registers;
+  machine.l1_flops = peak.l1_fed;
+  machine.core_read_bytes_per_second = gemm::measure_read_bandwidth(
+      {.num_threads = 1, .num_streams = kStreams, .bytes = kProbeBytes});
+  machine.read_bytes_per_second =
+      machine.num_cores == 1
+          ? machine.core_read_bytes_per_second
+          : gemm::measure_read_bandwidth({.num_threads = machine.num_cores,
+                                          .num_streams = kStreams,
+                                          .bytes = kProbeBytes / machine.num_cores * 2});
+  return machine;
+}
+
+}  // namespace cmm
