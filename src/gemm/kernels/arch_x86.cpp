@@ -1,12 +1,18 @@
 // x86-64: which of the sets this processor runs.
+#include <cpuid.h>
+
 #include "gemm/kernels/tables.hpp"
 
 namespace cmm::gemm {
 namespace {
 
+bool has_f16c() {  // clang 14 does not know the name in __builtin_cpu_supports
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 bool has_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
 }
 
 bool has_avx512() {
