@@ -110,7 +110,17 @@ void PlanState::run(Operation operation, std::int64_t m, const ConstMatrixRef& x
   const Busy busy(busy_, axis_.rank());
   transport::Endpoint& endpoint = axis_.endpoint();
   endpoint.check_usable();
-  exec::Gather& gather = executor_->gather();
+  const auto settle = [this] {
+    exec::Gather& gather = executor_->gather();
+    gather.end();
+    gather.quiesce(kQuiesceLimit);
+  };
+  const auto interrupted = [&](const char* reason) {
+    endpoint.fail(Error(ErrorCode::kPeerFailed,
+                        cat("rank ", axis_.rank(), " was interrupted in a call: ", reason),
+                        axis_.rank()));
+    settle();
+  };
   try {
     sides_.clear();
     prepare();
@@ -129,17 +139,15 @@ void PlanState::run(Operation operation, std::int64_t m, const ConstMatrixRef& x
     return;
   } catch (const Error& error) {
     endpoint.fail(error);
-  } catch (...) {  // not ours: a test's hook, or memory for a message
-    endpoint.fail(Error(ErrorCode::kPeerFailed,
-                        cat("rank ", axis_.rank(), " was interrupted in a call by an exception"),
-                        axis_.rank()));
-    gather.end();
-    gather.quiesce(kQuiesceLimit);
+    settle();
+    endpoint.check_alive();  // throws the cause that all ranks report
+  } catch (const std::exception& error) {
+    interrupted(error.what());
+    throw;
+  } catch (...) {
+    interrupted("an exception of unknown type");
     throw;
   }
-  gather.end();
-  gather.quiesce(kQuiesceLimit);
-  endpoint.check_alive();  // throws the cause that all ranks report
 }
 
 void PlanState::multiply(const ConstMatrixRef& x, std::span<const Weights> y,
