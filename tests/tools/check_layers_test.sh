@@ -52,5 +52,7 @@ done
 
 tree cli/a.cpp '#include "gemm/panels.hpp"'
 verdict "cli includes gemm/panels.hpp" "cli with an include that bench alone may have"
+tree bench/a.cpp '#include "gemm/panels.hpp"' '#include "base/clock.hpp"'
+verdict good "bench measures kernels alone"
 
 finish
