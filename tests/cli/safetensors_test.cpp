@@ -78,6 +78,13 @@ TEST_F(Safetensors, AsksForANameAndOffersTheNearest) {
   EXPECT_TRUE(contains(error_of_file(file, ":layer.17.wieght"),
                        "no tensor 'layer.17.wieght' among its 21; nearest are 'layer.17.weight'"));
   EXPECT_TRUE(contains(error_of_file(file, ":embed"), "nearest are 'embedding'"));
+
+  // A part of a long name is asked for more often than a short name is mistyped by as much.
+  const std::string long_name =
+      R"({"bias":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+      R"("layer.0.dense.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})";
+  EXPECT_TRUE(contains(error_of_file(safetensors_bytes(long_name, golden::kF32Data), ":dense"),
+                       "nearest are 'layer.0.dense.weight', 'bias'"));
 }
 
 TEST_F(Safetensors, RefusesOtherElementTypes) {
