@@ -1,0 +1,38 @@
+// The words of a command line to values. Pure functions: no state, no output. All throw
+// Error(kInvalidArgument) whose one line names the option, the text, and what would be right.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+namespace cmm::cli {
+
+struct IntRange {
+  std::int64_t min = 0;
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+};
+
+// A decimal whole number inside `range`; the whole text must be one.
+std::int64_t parse_int(std::string_view option, std::string_view text, IntRange range);
+
+std::uint64_t parse_seed(std::string_view option, std::string_view text);
+
+// "3,0,5": one whole number >= 0 per rank, 1 .. kMaxRanks of them, whose sum fits int64.
+std::vector<std::int64_t> parse_rows(std::string_view option, std::string_view text);
+
+inline constexpr int kMaxRanks = 4096;
+
+// Part `part` of `total` things cut into `parts`: the first total % parts parts get one more.
+struct Share {
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+};
+Share even_share(std::int64_t total, std::int64_t parts, std::int64_t part);
+
+// a * b of two numbers >= 0, or the largest int64 where the product does not fit.
+std::int64_t saturating_product(std::int64_t a, std::int64_t b);
+std::int64_t saturating_sum(std::int64_t a, std::int64_t b);
+
+}  // namespace cmm::cli

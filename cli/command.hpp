@@ -1,0 +1,27 @@
+// The commands of the tool: each file adds its flags to the parser and says what to run.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace cmm::cli {
+
+// Runs a command whose flags have been parsed; returns the exit code: 0, or 1 for a wrong result.
+// Other failures are thrown.
+using RunCommand = std::function<int()>;
+
+struct Command {
+  CLI::App* app = nullptr;
+  RunCommand run;
+};
+// Each adds one subcommand to `app`.
+Command add_run_command(CLI::App& app);
+Command add_multiply_command(CLI::App& app);
+Command add_plan_command(CLI::App& app);
+Command add_check_command(CLI::App& app);
+Command add_bench_command(CLI::App& app);
+
+}  // namespace cmm::cli

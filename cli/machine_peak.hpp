@@ -1,0 +1,20 @@
+// What this machine can do at most, measured: the figures that shares refer to.
+#pragma once
+
+#include "cmm/dtype.hpp"
+#include "cmm/isa.hpp"
+
+namespace cmm::cli {
+
+struct MachinePeak {
+  double flops = 0;       // per second: the multiply's tile fed from L1, on num_cores cores
+  double read_bytes = 0;  // per second: memory read with several streams, by one core where
+                          // num_cores is 1, else by all of the machine
+  int num_cores = 1;
+};
+
+// The peak of the cores that `num_threads` threads can use. Takes under a second. Throws as
+// measure_machine.
+MachinePeak machine_peak(Isa isa, DType dtype, int num_threads);
+
+}  // namespace cmm::cli

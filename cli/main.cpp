@@ -1,0 +1,103 @@
+// cmm: the all-gather matmul for people. Exit codes: 0 done and right, 1 a wrong result, 2 wrong
+// arguments, 3 the outside world (files, memory, deadlines).
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cmm/error.hpp"
+#include "command.hpp"
+
+namespace cmm::cli {
+namespace {
+
+constexpr int kWrongArguments = 2;
+constexpr int kOutsideWorld = 3;
+
+int report(std::string message, int exit_code) {
+  for (char& c : message) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  std::fprintf(stderr, "cmm: %s\n", message.c_str());
+  return exit_code;
+}
+
+int exit_code_of(ErrorCode code) {
+  return code == ErrorCode::kInvalidArgument || code == ErrorCode::kUnsupported ? kWrongArguments
+                                                                                : kOutsideWorld;
+}
+
+std::string command_list(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
+    names += (names.empty() ? "" : ", ") + sub->get_name();
+  }
+  return names;
+}
+
+// One line for what the argument library rejects. Its own words stand where they say enough.
+std::string message_of(const CLI::ParseError& error, const CLI::App& app, int argc, char** argv) {
+  const std::vector<CLI::App*> named = app.get_subcommands();
+  if (named.empty()) {
+    const std::string_view word = argc > 1 ? argv[1] : "";
+    return (word.empty() ? std::string("no command given")
+                         : "'" + std::string(word) + "' is no command") +
+           "; the commands are " + command_list(app);
+  }
+  std::string what = error.what();
+  const std::string name = what.substr(0, what.find(':'));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    if (what.find("missing") != std::string::npos) what = name + " needs a value";
+    if (what.find("received") != std::string::npos) what = name + " is given more than once";
+    const std::size_t override_at = what.find(" was given a disallowed flag override");
+    if (override_at != std::string::npos)
+      what = "--" + what.substr(0, override_at) + " takes no value";
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    what = "unknown argument" + what.substr(what.find(':') + 1);
+  }
+  return what + "; `cmm " + named[0]->get_name() + " --help` lists what there is";
+}
+
+int run_tool(int argc, char** argv) {
+  CLI::App app{
+      "All-gather matmul: out = all_gather(x) * y on ranks that split x by rows and y by "
+      "columns.",
+      "cmm"};
+  app.set_version_flag("--version", "cmm " CMM_VERSION);
+  app.require_subcommand(1);
+  app.footer("`cmm COMMAND --help` explains a command and shows examples.");
+  const std::vector<Command> commands = {add_run_command(app), add_multiply_command(app),
+                                         add_plan_command(app), add_check_command(app),
+                                         add_bench_command(app)};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help, --version
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return report(message_of(error, app, argc, argv), kWrongArguments);
+  }
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return command.run();
+  }
+  return kWrongArguments;
+}
+
+}  // namespace
+}  // namespace cmm::cli
+
+int main(int argc, char** argv) {
+  using namespace cmm::cli;
+  try {
+    return run_tool(argc, argv);
+  } catch (const cmm::Error& error) {
+    return report(error.what(), exit_code_of(error.code()));
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", kOutsideWorld);
+  } catch (const std::exception& error) {
+    return report(error.what(), kOutsideWorld);
+  }
+}

@@ -1,0 +1,126 @@
+// cmm plan: what a problem would do, without its data.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cmm/cmm.hpp"
+#include "command.hpp"
+#include "problem_options.hpp"
+#include "table.hpp"
+#include "text.hpp"
+
+namespace cmm::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kMaxPictureRanks = 8;  // of Plan::picture
+
+constexpr int kMaxTableRanks = 16;
+
+struct PlanArguments {
+  ProblemOptions problem;
+  bool json = false;
+};
+
+struct Explained {
+  std::vector<Explanation> plans;  // one per rank
+  std::string picture;             // empty where there are too many ranks for one
+};
+
+Explained explain_all_ranks(const Problem& problem) {
+  Explained explained;
+  explained.plans.resize(static_cast<std::size_t>(problem.ranks));
+  run_ranks({{"tp", problem.ranks}}, [&](Mesh& mesh) {
+    const Plan plan =
+        Plan::make(mesh.axis("tp"), shape_of(problem, mesh.rank()), options_of(problem));
+    explained.plans[static_cast<std::size_t>(mesh.rank())] = plan.explain();
+    if (mesh.rank() == 0 && problem.ranks <= kMaxPictureRanks) explained.picture = plan.picture();
+  });
+  return explained;
+}
+
+Json rank_json(const Problem& problem, int rank, const Explanation& plan) {
+  const RankPart part = part_of(problem, rank);
+  return {{"rank", rank},
+          {"rows", part.rows},
+          {"columns", part.cols},
+          {"received_bytes", plan.received_bytes},
+          {"copied_bytes", plan.copied_bytes},
+          {"workspace_bytes", plan.workspace_bytes},
+          {"multiply_seconds", plan.multiply_seconds},
+          {"gather_seconds", plan.gather_seconds},
+          {"exposed_seconds", plan.exposed_seconds},
+          {"expected_seconds", plan.expected_seconds}};
+}
+
+Json plans_json(const Problem& problem, const Explained& explained) {
+  const std::vector<Explanation>& plans = explained.plans;
+  const Explanation& plan = plans[0];
+  Json ranks = Json::array();
+  for (std::size_t r = 0; r < plans.size(); ++r) {
+    ranks.push_back(rank_json(problem, static_cast<int>(r), plans[r]));
+  }
+  return {{"algorithm", algorithm_name(plan.algorithm)},
+          {"pieces", plan.pieces},
+          {"hosts", plan.hosts},
+          {"num_chunks", plan.num_chunks},
+          {"isa", isa_name(plan.isa)},
+          {"numerics", plan.numerics},
+          {"reason", plan.reason},
+          {"picture", explained.picture},
+          {"ranks", std::move(ranks)}};
+}
+
+std::string rank_table(const Problem& problem, const std::vector<Explanation>& plans) {
+  Table table({"rank", "rows", "columns", "received", "copied", "workspace", "product", "gather",
+               "exposed", "expected"});
+  for (int rank = 0; rank < std::min(problem.ranks, kMaxTableRanks); ++rank) {
+    const Explanation& plan = plans[static_cast<std::size_t>(rank)];
+    const RankPart part = part_of(problem, rank);
+    table.add({text(rank), text(part.rows), text(part.cols), bytes_text(plan.received_bytes),
+               bytes_text(plan.copied_bytes), bytes_text(plan.workspace_bytes),
+               seconds_text(plan.multiply_seconds), seconds_text(plan.gather_seconds),
+               seconds_text(plan.exposed_seconds), seconds_text(plan.expected_seconds)});
+  }
+  const int left_out = problem.ranks - kMaxTableRanks;
+  return table.str() + (left_out > 0 ? text("and ", left_out, " more, listed by --json\n") : "");
+}
+
+int run(const PlanArguments& arguments) {
+  const Problem problem = arguments.problem.problem();
+  const Explained explained = explain_all_ranks(problem);
+  std::string shown;
+  if (arguments.json) {
+    shown = plans_json(problem, explained).dump(2) + "\n";
+  } else {
+    shown = explained.plans[0].to_string() + "\n" + explained.picture +
+            (explained.picture.empty() ? "" : "\n") + rank_table(problem, explained.plans);
+  }
+  std::fputs(shown.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+Command add_plan_command(CLI::App& app) {
+  auto arguments = std::make_shared<PlanArguments>();
+  CLI::App* sub = app.add_subcommand("plan", "say how a problem would be run, and why");
+  arguments->problem.add_data_to(*sub);
+  arguments->problem.add_execution_to(*sub);
+  sub->add_flag("--json", arguments->json, "print JSON instead of text")->disable_flag_override();
+  sub->footer(
+      "Shows the algorithm and the reason for it, the schedule as a picture for up to 8 ranks, "
+      "and\n"
+      "for each rank bytes, workspace and expected times.\n"
+      "Examples:\n"
+      "  cmm plan --ranks 4 --m 1024 --k 4096 --n 28672\n"
+      "  cmm plan --ranks 8 --algorithm hierarchical --hosts 2 --json");
+  return {sub, [arguments] { return run(*arguments); }};
+}
+
+}  // namespace cmm::cli

@@ -1,0 +1,168 @@
+#include "problem_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+#include <string>
+
+#include "arguments.hpp"
+#include "cmm/error.hpp"
+#include "parallel.hpp"
+#include "problem.hpp"
+#include "table.hpp"
+#include "text.hpp"
+
+namespace cmm::cli {
+namespace {
+
+constexpr int kMaxThreads = 1024;   // per rank
+constexpr int kMaxPieces = 65'536;  // per shard
+constexpr int kMaxWeights = 64;
+constexpr std::int64_t kMaxDeadlineMs = 86'400'000;  // a day
+
+Engine parse_engine(const std::string& name) {
+  if (name == "auto") return Engine::kAuto;
+  if (name == "own") return Engine::kOwn;
+  if (name == "onednn") return Engine::kOneDnn;
+  throw Error(ErrorCode::kInvalidArgument,
+              text("unknown engine '", name, "'; known are auto, own, onednn"));
+}
+
+template <class Int>
+void add_int(CLI::App& app, const char* name, Int& target, IntRange range, const char* help) {
+  add_value(
+      app, name,
+      [name, &target, range](const std::string& word) {
+        target = static_cast<Int>(parse_int(name, word, range));
+      },
+      help, "N");
+}
+template <class Int>
+void add_int(CLI::App& app, const char* name, std::optional<Int>& target, IntRange range,
+             const char* help) {
+  add_value(
+      app, name,
+      [name, &target, range](const std::string& word) {
+        target = static_cast<Int>(parse_int(name, word, range));
+      },
+      help, "N");
+}
+
+void check_isa(Isa isa) {
+  if (isa_supported(isa)) return;
+  std::string known;
+  for (Isa other : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16}) {
+    if (isa_supported(other)) known += (known.empty() ? "" : ", ") + std::string(isa_name(other));
+  }
+  throw Error(ErrorCode::kUnsupported,
+              text("--isa ", isa_name(isa), " cannot run on this machine; it can run ", known));
+}
+
+// What remains to decide and to check once ranks and extents are known.
+Problem completed(Problem p, std::optional<int> threads) {
+  p.threads = threads.value_or(std::max(1, num_cores() / p.ranks));
+  if (p.hosts > p.ranks) {
+    throw Error(ErrorCode::kInvalidArgument, text("--hosts is ", p.hosts, " but --ranks is ",
+                                                  p.ranks, "; give at most one host per rank"));
+  }
+  if (p.isa) check_isa(*p.isa);
+  check_sizes(p);
+  return p;
+}
+
+}  // namespace
+
+void ProblemOptions::add_execution_to(CLI::App& app) {
+  Problem& p = problem_;
+  add_int(app, "--ranks", ranks_, {1, kMaxRanks},
+          "ranks, each a thread of this process (default: 2)");
+  add_int(app, "--threads", threads_, {1, kMaxThreads},
+          "threads of each rank (default: cores / ranks, at least 1)");
+  add_value(
+      app, "--out-dtype", [&p](const std::string& word) { p.out_dtype = parse_dtype(word); },
+      "element type of the output (default: that of x)", "TYPE");
+  add_value(
+      app, "--algorithm", [&p](const std::string& word) { p.algorithm = parse_algorithm(word); },
+      "auto, direct, ring, bidirectional, recursive_doubling, hierarchical (default: auto)",
+      "NAME");
+  add_int(app, "--hosts", p.hosts, {1, kMaxRanks},
+          "hosts the ranks are spread over, for hierarchical (default: 1)");
+  add_int(app, "--pieces", p.pieces, {1, kMaxPieces},
+          "chunks per shard (default: the plan decides)");
+  app.add_flag("--transpose-y", p.transpose_y, "y is stored as [n, k], as PyTorch does")
+      ->disable_flag_override();
+  add_value(
+      app, "--isa", [&p](const std::string& word) { p.isa = parse_isa(word); },
+      "portable, avx2, avx512, avx512_bf16 (default: the fastest that runs here)", "NAME");
+  add_value(
+      app, "--engine", [&p](const std::string& word) { p.engine = parse_engine(word); },
+      "who multiplies: auto, own, onednn (default: auto)", "NAME");
+  add_value(
+      app, "--deadline-ms",
+      [&p](const std::string& word) {
+        p.deadline =
+            std::chrono::milliseconds(parse_int("--deadline-ms", word, {1, kMaxDeadlineMs}));
+      },
+      "longest time of one call (default: 60000)", "MS");
+}
+
+void ProblemOptions::add_data_to(CLI::App& app) {
+  Problem& p = problem_;
+  p.m = 512;
+  p.k = 4096;
+  p.n = 4096;
+  add_int(app, "--m", m_, {}, "rows of x over all ranks (default: 512)");
+  add_int(app, "--k", p.k, {}, "columns of x, rows of y (default: 4096)");
+  add_int(app, "--n", p.n, {}, "columns of y over all ranks (default: 4096)");
+  add_value(
+      app, "--rows", [&p](const std::string& word) { p.rows = parse_rows("--rows", word); },
+      "rows of x on each rank, as in 3,0,5 (default: split evenly)", "A,B,...");
+  add_value(
+      app, "--dtype", [&p](const std::string& word) { p.dtype = parse_dtype(word); },
+      "element type of x and y: f32, bf16, f16 (default: bf16)", "TYPE");
+  add_int(app, "--weights", p.num_weights, {1, kMaxWeights},
+          "right sides multiplied per gather, each [k, n] (default: 1)");
+  add_value(
+      app, "--seed", [&p](const std::string& word) { p.seed = parse_seed("--seed", word); },
+      "of the made-up x and y (default: 1)", "N");
+}
+
+Problem ProblemOptions::problem() const {
+  Problem p = problem_;
+  const std::int64_t num_rows = static_cast<std::int64_t>(p.rows.size());
+  if (!p.rows.empty()) {
+    const std::int64_t sum = std::accumulate(p.rows.begin(), p.rows.end(), std::int64_t{0});
+    if (ranks_ && *ranks_ != num_rows) {
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          text("--rows ", with_commas(p.rows), " has ", num_rows, " entries but --ranks is ",
+               *ranks_, "; give ", *ranks_, " entries, or --ranks ", num_rows));
+    }
+    if (m_ && *m_ != sum) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  text("--rows ", with_commas(p.rows), " sums to ", sum, " but --m is ", *m_,
+                       "; give rows that sum to ", *m_, ", or leave --m out"));
+    }
+    p.ranks = static_cast<int>(num_rows);
+    p.m = sum;
+  } else {
+    p.ranks = ranks_.value_or(p.ranks);
+    p.m = m_.value_or(p.m);
+  }
+  return completed(std::move(p), threads_);
+}
+
+Problem ProblemOptions::problem_of(std::int64_t m, std::int64_t k, std::int64_t n,
+                                   DType dtype) const {
+  Problem p = problem_;
+  p.m = m;
+  p.k = k;
+  p.n = n;
+  p.dtype = dtype;
+  p.ranks = ranks_.value_or(p.ranks);
+  return completed(std::move(p), threads_);
+}
+
+}  // namespace cmm::cli

@@ -1,0 +1,47 @@
+// The flags that describe a problem and how it is run; each command takes what it needs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "problem.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace cmm::cli {
+
+// Adds an option with one value, handed to `parse` as text: the parsers of arguments.hpp word the
+// errors, not the argument library.
+template <class App, class Parse>
+auto* add_value(App& app, const char* name, Parse parse, const char* help, const char* type) {
+  return app
+      .add_option_function(std::string(name), std::function<void(const std::string&)>(parse), help)
+      ->type_name(type);
+}
+
+class ProblemOptions {
+ public:
+  // How: --ranks --threads --out-dtype --algorithm --hosts --pieces --transpose-y --isa --engine
+  // --deadline-ms.
+  void add_execution_to(CLI::App& app);
+  // What: --m --k --n --rows --dtype --weights --seed.
+  void add_data_to(CLI::App& app);
+
+  // The problem the flags describe: --ranks and --m follow from --rows, --threads from the number
+  // of cores. Throws Error(kInvalidArgument) on what contradicts itself or overflows,
+  // Error(kUnsupported) on an instruction set that this machine lacks.
+  Problem problem() const;
+  // The same for operands that are given.
+  Problem problem_of(std::int64_t m, std::int64_t k, std::int64_t n, DType dtype) const;
+  bool transpose_y() const { return problem_.transpose_y; }
+
+ private:
+  Problem problem_;
+  std::optional<int> ranks_;
+  std::optional<int> threads_;
+  std::optional<std::int64_t> m_;
+};
+
+}  // namespace cmm::cli

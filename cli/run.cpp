@@ -1,0 +1,114 @@
+// cmm run: makes a problem, runs it, measures it beside its bound and baselines, checks it.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "arguments.hpp"
+#include "cmm/error.hpp"
+#include "command.hpp"
+#include "measure.hpp"
+#include "memory.hpp"
+#include "parallel.hpp"
+#include "problem_options.hpp"
+#include "progress.hpp"
+#include "run_report.hpp"
+#include "text.hpp"
+#include "trace_file.hpp"
+
+namespace cmm::cli {
+namespace {
+
+constexpr int kMaxRepeats = 1'000'000;
+constexpr std::int64_t kTraceSpans = std::int64_t{1} << 20;
+
+struct RunArguments {
+  ProblemOptions problem;
+  std::optional<int> repeats;
+  bool check = false;
+  bool json = false;
+  std::string trace_path;
+};
+
+std::int64_t needed_bytes(const Problem& problem, const RunArguments& arguments) {
+  std::int64_t bytes = saturating_sum(problem_bytes(problem),
+                                      measure_bytes(problem, {.repeats = arguments.repeats}));
+  if (!arguments.check) return bytes;
+  const std::int64_t widened_x =
+      saturating_product(saturating_product(problem.m, problem.k), sizeof(float));
+  const std::int64_t sums =
+      saturating_product(problem.m, std::int64_t{sizeof(float)} * 256 * 2 * num_cores());
+  return saturating_sum(bytes, saturating_sum(widened_x, sums));
+}
+
+void write_trace(ProblemData& data, const std::string& path) {
+  Trace trace(kTraceSpans);
+  record_call(data, trace);
+  write_text_file(path, trace_events_json(trace.spans()));
+  if (trace.num_dropped() > 0) {
+    std::fprintf(stderr, "cmm: %s lacks %lld spans, which did not fit\n", path.c_str(),
+                 static_cast<long long>(trace.num_dropped()));
+  }
+}
+
+int run(const RunArguments& arguments) {
+  const Problem problem = arguments.problem.problem();
+  check_memory(needed_bytes(problem, arguments), "this problem");
+  if (!arguments.trace_path.empty()) check_writable(arguments.trace_path);
+
+  RunReport report;
+  report.problem = problem;
+  ProblemData data(problem);
+  {
+    Progress progress;
+    report.measured =
+        measure(data, {.repeats = arguments.repeats, .progress = [&](int done, int of) {
+                         progress.show("measuring", double(done) / of);
+                       }});
+    report.peak = machine_peak(report.measured.plan.isa, problem.dtype,
+                               std::min(num_cores(), problem.ranks * problem.threads));
+    if (arguments.check) {
+      report.check = check_outputs(data, definition_of(problem, report.measured.engine),
+                                   [&](double done) { progress.show("checking", done); });
+    }
+  }
+  report.output_hash = data.hash();
+  if (!arguments.trace_path.empty()) write_trace(data, arguments.trace_path);
+
+  const std::string shown = arguments.json ? report.json().dump(2) + "\n" : report.str();
+  std::fputs(shown.c_str(), stdout);
+  return report.check && report.check->mismatches > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+Command add_run_command(CLI::App& app) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* sub = app.add_subcommand("run", "make a problem, run it, measure and check it");
+  arguments->problem.add_data_to(*sub);
+  arguments->problem.add_execution_to(*sub);
+  add_value(
+      *sub, "--repeats",
+      [arguments](const std::string& word) {
+        arguments->repeats = static_cast<int>(parse_int("--repeats", word, {1, kMaxRepeats}));
+      },
+      "measured calls (default: about two seconds' worth)", "N");
+  sub->add_flag("--check", arguments->check,
+                "compare every output element with a product computed apart")
+      ->disable_flag_override();
+  sub->add_flag("--json", arguments->json, "print JSON instead of tables")->disable_flag_override();
+  sub->add_option("--trace", arguments->trace_path,
+                  "write a timeline of one call, for ui.perfetto.dev")
+      ->type_name("FILE");
+  sub->footer(
+      "Examples:\n"
+      "  cmm run --ranks 4 --m 512 --k 4096 --n 28672 --dtype bf16 --check\n"
+      "  cmm run --rows 3,0,5 --k 64 --n 100 --dtype f32 --algorithm ring --check\n"
+      "  cmm run --m 1 --k 4096 --n 14336 --weights 2 --json\n"
+      "  cmm run --m 2048 --trace call.json");
+  return {sub, [arguments] { return run(*arguments); }};
+}
+
+}  // namespace cmm::cli
