@@ -13,6 +13,7 @@ if(CMM_DEBUG_CHECKS)
   target_compile_definitions(cmm_flags INTERFACE CMM_DEBUG_CHECKS)
 endif()
 if(CMM_SANITIZE)
+  target_compile_definitions(cmm_flags INTERFACE CMM_SANITIZED)
   target_compile_options(cmm_flags INTERFACE -fsanitize=${CMM_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)
   target_link_options(cmm_flags INTERFACE -fsanitize=${CMM_SANITIZE})
@@ -40,7 +41,14 @@ function(cmm_test name)
   target_link_libraries(${name} PRIVATE cmm cmm_flags GTest::gtest GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  # A sanitizer slows code ten times, and by itself ends a program that asks for too much memory.
+  if(CMM_SANITIZE)
+    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 10")
+    set(sanitizer_options "ASAN_OPTIONS=allocator_may_return_null=1"
+                          "TSAN_OPTIONS=allocator_may_return_null=1")
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
+                                          ENVIRONMENT "${sanitizer_options}")
   add_dependencies(tests_${arg_LABEL} ${name})
 endfunction()
 

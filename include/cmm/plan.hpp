@@ -69,7 +69,7 @@ struct Explanation {
   int hosts = 1;
   int num_chunks = 0;  // of the whole x
   Isa isa = Isa::kPortable;
-  Engine engine = Engine::kOwn;
+  Engine engine = Engine::kOwn;      // of the last call; before it, what kAuto chooses
   std::string numerics;              // which definition of the result applies
   std::int64_t received_bytes = 0;   // x that this rank reads from peers
   std::int64_t copied_bytes = 0;     // of these, moved through slots; the rest is read in place

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "cmm/matrix.hpp"
 
@@ -18,6 +19,10 @@ class LibraryMatrix;
 // kOneDnn: the oneDNN library, which promises no bits. kAuto: oneDNN on a processor with AMX where
 // this build has it, else our own.
 enum class Engine : std::uint8_t { kAuto, kOwn, kOneDnn };
+
+std::string_view engine_name(Engine engine);  // "auto", "own", "onednn"
+Engine parse_engine(std::string_view name);   // throws Error(kInvalidArgument)
+bool engine_available(Engine engine);         // in this build
 
 struct PackOptions {
   bool transposed = false;           // y is given as [n, k], as PyTorch stores a linear layer

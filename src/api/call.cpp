@@ -84,6 +84,13 @@ void PlanState::check_sides(std::span<const Weights> y, std::span<const MatrixRe
                " outputs; this plan has ", num_sides, " and ", num_outs),
            axis_.rank());
   }
+  for (std::size_t side = 1; side < num_sides; ++side) {
+    if (y[side].engine() == y[0].engine()) continue;
+    reject(cat("right side ", side, " of rank ", axis_.rank(), " is packed for engine ",
+               engine_name(y[side].engine()), " and right side 0 for engine ",
+               engine_name(y[0].engine()), "; one call takes right sides of one engine"),
+           axis_.rank());
+  }
 }
 
 void PlanState::check_side(int side, const Weights& y, const MatrixRef& out, std::int64_t m) const {
@@ -110,7 +117,17 @@ void PlanState::run(Operation operation, std::int64_t m, const ConstMatrixRef& x
   const Busy busy(busy_, axis_.rank());
   transport::Endpoint& endpoint = axis_.endpoint();
   endpoint.check_usable();
-  exec::Gather& gather = executor_->gather();
+  const auto settle = [this] {
+    exec::Gather& gather = executor_->gather();
+    gather.end();
+    gather.quiesce(kQuiesceLimit);
+  };
+  const auto interrupted = [&](const char* reason) {
+    endpoint.fail(Error(ErrorCode::kPeerFailed,
+                        cat("rank ", axis_.rank(), " was interrupted in a call: ", reason),
+                        axis_.rank()));
+    settle();
+  };
   try {
     sides_.clear();
     prepare();
@@ -129,17 +146,15 @@ void PlanState::run(Operation operation, std::int64_t m, const ConstMatrixRef& x
     return;
   } catch (const Error& error) {
     endpoint.fail(error);
-  } catch (...) {  // not ours: a test's hook, or memory for a message
-    endpoint.fail(Error(ErrorCode::kPeerFailed,
-                        cat("rank ", axis_.rank(), " was interrupted in a call by an exception"),
-                        axis_.rank()));
-    gather.end();
-    gather.quiesce(kQuiesceLimit);
+    settle();
+    endpoint.check_alive();  // throws the cause that all ranks report
+  } catch (const std::exception& error) {
+    interrupted(error.what());
+    throw;
+  } catch (...) {
+    interrupted("an exception of unknown type");
     throw;
   }
-  gather.end();
-  gather.quiesce(kQuiesceLimit);
-  endpoint.check_alive();  // throws the cause that all ranks report
 }
 
 void PlanState::multiply(const ConstMatrixRef& x, std::span<const Weights> y,
@@ -148,11 +163,13 @@ void PlanState::multiply(const ConstMatrixRef& x, std::span<const Weights> y,
   run(Operation::kAllGatherMatmul, m, x, gathered, [&] {
     check_sides(y, out);
     check_x(x, m);
+    if (!y.empty()) engine_.store(y[0].engine(), std::memory_order_relaxed);
     if (gathered.data != nullptr) check_gathered(gathered, m);
     for (std::size_t side = 0; side < y.size(); ++side) {
       const MatrixRef& to = out[options_.swiglu ? 0 : side];
       check_side(static_cast<int>(side), y[side], to, m);
       sides_.push_back({.y = y[side].panels(),
+                        .library = y[side].library(),
                         .bias = y[side].bias(),
                         .activation = options_.activations.empty() ? Activation::kNone
                                                                    : options_.activations[side],

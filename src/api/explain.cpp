@@ -29,7 +29,10 @@ Machine cached_machine(Isa isa, DType dtype) {
   return entry->second;
 }
 
-std::string numerics_text(Isa isa, DType dtype) {
+std::string numerics_text(Engine engine, Isa isa, DType dtype) {
+  if (engine == Engine::kOneDnn) {
+    return "oneDNN: f32 sums in an order of that library's choice; no bits are promised";
+  }
   return isa == Isa::kAvx512Bf16 && dtype == DType::kBF16
              ? "native bf16: pairs of k, subnormals count as zero; the same bits for every number "
                "of ranks, algorithm and thread count"
@@ -95,7 +98,8 @@ Explanation Plan::explain() const {
   out.hosts = choice.schedule.num_hosts;
   out.num_chunks = schedule::num_chunks(choice.schedule);
   out.isa = plan.isa();
-  out.numerics = numerics_text(plan.isa(), shape().dtype);
+  out.engine = plan.engine();
+  out.numerics = numerics_text(out.engine, out.isa, shape().dtype);
   out.received_bytes = (shape().m - plan.rows_of(rank(), shape().m)) * shape().k *
                        static_cast<std::int64_t>(dtype_bytes(shape().dtype));
   out.copied_bytes = choice.in_place ? 0 : out.received_bytes;
@@ -112,7 +116,7 @@ std::string Explanation::to_string() const {
   text << "algorithm    " << algorithm_name(algorithm) << ", " << pieces
        << (pieces == 1 ? " piece" : " pieces") << " per shard, " << num_chunks << " chunks\n"
        << "because      " << reason << "\n"
-       << "multiply     " << isa_name(isa) << "\n"
+       << "multiply     " << isa_name(isa) << ", engine " << engine_name(engine) << "\n"
        << "numerics     " << numerics << "\n"
        << "x from peers " << received_bytes << " bytes, of these copied " << copied_bytes << "\n"
        << "workspace    " << workspace_bytes << " bytes on this rank\n"

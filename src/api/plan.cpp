@@ -5,6 +5,7 @@
 #include "api/plan_state.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
+#include "gemm/library/library.hpp"
 #include "schedule/picture.hpp"
 
 namespace cmm {
@@ -83,6 +84,7 @@ PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options&
   try {
     check_shape(shape, options, num_ranks);
     isa_ = choose_isa(shape, options);
+    if (gemm::LibraryMatrix::preferred(shape.dtype)) engine_ = Engine::kOneDnn;
   } catch (const Error& error) {
     mine = error.what();
   }

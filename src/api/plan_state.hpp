@@ -35,6 +35,8 @@ class PlanState {
   const Options& options() const { return options_; }
   const Choice& choice() const { return choice_; }
   Isa isa() const { return isa_; }
+  // Of the last call; before the first, what Weights::pack chooses by default.
+  Engine engine() const { return engine_.load(std::memory_order_relaxed); }
   DType out_dtype() const { return shape_.out_dtype.value_or(shape_.dtype); }
   int num_outputs() const { return options_.swiglu ? 1 : static_cast<int>(shape_.n_local.size()); }
   std::int64_t rows_of(int rank, std::int64_t m) const;
@@ -63,6 +65,7 @@ class PlanState {
   Choice choice_;
   std::unique_ptr<exec::Executor> executor_;
   std::atomic<bool> busy_{false};
+  std::atomic<Engine> engine_{Engine::kOwn};
 
   // Reused by every call, so that none allocates.
   std::uint64_t num_calls_ = 0;

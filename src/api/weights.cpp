@@ -5,9 +5,34 @@
 #include "base/integers.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
+#include "gemm/library/library.hpp"
 #include "gemm/panels.hpp"
 
 namespace cmm {
+
+std::string_view engine_name(Engine engine) {
+  switch (engine) {
+    case Engine::kAuto:
+      return "auto";
+    case Engine::kOwn:
+      return "own";
+    case Engine::kOneDnn:
+      return "onednn";
+  }
+  return "unknown";
+}
+
+Engine parse_engine(std::string_view name) {
+  for (const Engine engine : {Engine::kAuto, Engine::kOwn, Engine::kOneDnn}) {
+    if (name == engine_name(engine)) return engine;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              cat("unknown engine '", name, "'; known are auto, own, onednn"));
+}
+
+bool engine_available(Engine engine) {
+  return engine != Engine::kOneDnn || gemm::LibraryMatrix::available();
+}
 
 Weights Weights::pack(const StridedMatrixRef& y, const PackOptions& options) {
   const StridedMatrixRef kn = options.transposed ? y.transposed() : y;
@@ -34,7 +59,12 @@ Weights Weights::pack(const StridedMatrixRef& y, const PackOptions& options) {
   weights.k_ = kn.rows;
   weights.n_ = kn.cols;
   weights.dtype_ = kn.dtype;
-  weights.panels_ = std::make_shared<const gemm::Panels>(kn);
+  if (options.engine == Engine::kOneDnn ||
+      (options.engine == Engine::kAuto && gemm::LibraryMatrix::preferred(kn.dtype))) {
+    weights.library_ = std::make_shared<const gemm::LibraryMatrix>(kn);
+  } else {
+    weights.panels_ = std::make_shared<const gemm::Panels>(kn);
+  }
   if (bias_size != 0) {
     std::shared_ptr<float[]> bias(new float[options.bias.size()]);
     std::copy(options.bias.begin(), options.bias.end(), bias.get());
@@ -43,6 +73,6 @@ Weights Weights::pack(const StridedMatrixRef& y, const PackOptions& options) {
   return weights;
 }
 
-std::int64_t Weights::bytes() const { return panels_->bytes(); }
+std::int64_t Weights::bytes() const { return library_ ? library_->bytes() : panels_->bytes(); }
 
 }  // namespace cmm

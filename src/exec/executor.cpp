@@ -35,6 +35,7 @@ Executor::Executor(const Config& config)
       team_(config.num_threads),
       packed_(gemm::packed_bytes(*config.kernels, config.dtype, config.max_m, config.k)),
       workspaces_(static_cast<std::size_t>(config.num_threads)),
+      library_(config.num_threads),
       num_steps_(gemm::num_steps(*config.kernels, config.dtype, config.k)),
       barrier_(config.num_threads),
       rounds_(static_cast<std::size_t>(config.num_threads)),
@@ -54,7 +55,7 @@ Executor::Executor(const Config& config)
 }
 
 std::int64_t Executor::workspace_bytes() const {
-  return gather_.slot_bytes() + packed_.bytes() +
+  return gather_.slot_bytes() + packed_.bytes() + library_.bytes() +
          static_cast<std::int64_t>(workspaces_.size()) * gemm::Workspace::bytes();
 }
 
@@ -69,9 +70,65 @@ void Executor::run(const Call& call, const schedule::Partition& partition) {
   partition_ = &partition;
   deadline_ = &deadline;
   gather_.begin(call.header, call.x, partition);
+  if (!call.product.sides.empty() && call.product.sides[0].library != nullptr) {
+    run_with_library();
+    gather_.end();
+    return;
+  }
   team_.run([](void* self, int thread) { static_cast<Executor*>(self)->work(thread); }, this);
   if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(failure_);
   gather_.end();
+}
+
+void Executor::run_with_library() {
+  const DefaultFloatEnvironment environment;
+  hook_(Point::kEntered, 0);
+  do {
+    wave_.clear();
+    await_wave();
+    hook_(Point::kArrived, 0);
+    for (const int chunk : wave_) stage(chunk);
+    multiply_staged();
+  } while (gather_.num_not_taken() > 0);
+  drain();
+}
+
+// Copies a chunk to where its rows stand in the gathered x. The copy costs under 1 % of the product
+// and saves reading the weights once per chunk.
+void Executor::stage(int chunk) {
+  const Range rows = partition_->chunk(chunk);
+  const SpanTimer span(config_.trace, SpanKind::kPack, config_.gather.rank, 0, chunk,
+                       gather_.owner(chunk));
+  const transport::Rows& from = gather_.rows(chunk);
+  const auto row_bytes = static_cast<std::int64_t>(from.row_bytes);
+  for (std::int64_t row = 0; row_bytes > 0 && row < rows.size(); ++row) {
+    std::memcpy(packed_.data() + (rows.begin + row) * row_bytes,
+                from.data + row * from.stride_bytes, static_cast<std::size_t>(row_bytes));
+  }
+  copy_gathered(chunk, {0, rows.size()});
+  hook_(Point::kPacked, 0);
+  gather_.consumed(chunk);
+}
+
+// Chunks that are neighbours in the gathered x are multiplied as one.
+void Executor::multiply_staged() {
+  const auto elem_bytes = static_cast<std::int64_t>(dtype_bytes(config_.dtype));
+  std::sort(wave_.begin(), wave_.end(), [this](int a, int b) {
+    return partition_->chunk(a).begin < partition_->chunk(b).begin;
+  });
+  for (std::size_t i = 0; i < wave_.size();) {
+    Range rows = partition_->chunk(wave_[i]);
+    for (++i; i < wave_.size() && partition_->chunk(wave_[i]).begin == rows.end; ++i) {
+      rows.end = partition_->chunk(wave_[i]).end;
+    }
+    hook_(Point::kClaimed, 0);
+    const SpanTimer span(config_.trace, SpanKind::kMultiply, config_.gather.rank, 0, rows.begin, 0);
+    library_.multiply(call_->product,
+                      {packed_.data() + rows.begin * config_.k * elem_bytes, config_.dtype,
+                       rows.size(), config_.k, config_.k},
+                      rows.begin);
+    gather_.progress(0);
+  }
 }
 
 void Executor::work(int thread) noexcept {

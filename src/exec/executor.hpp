@@ -10,6 +10,9 @@
 // Few rows (decode): every wave is packed, and one multiply after the last reads each weight once.
 // Many rows (prefill): each wave is multiplied at once, its columns outermost, so that a weight is
 // read once per wave; while all ranks of a host enter together there is a single wave.
+//
+// A call whose right sides belong to a library engine has waves too, but thread 0 alone works: it
+// copies the rows of a wave side by side and hands them to the library in large blocks.
 #pragma once
 
 #include <atomic>
@@ -27,6 +30,7 @@
 #include "exec/claims.hpp"
 #include "exec/gather.hpp"
 #include "exec/hook.hpp"
+#include "exec/library_multiply.hpp"
 #include "exec/team.hpp"
 #include "gemm/product.hpp"
 
@@ -96,6 +100,11 @@ class Executor {
   void drain();
   [[noreturn]] void miss_deadline(const Gather::Missing& missing) const;
 
+  // Thread 0 alone; the team sleeps and the library brings its own.
+  void run_with_library();
+  void stage(int chunk);
+  void multiply_staged();
+
   // Every thread.
   void pack(int thread);
   void pack_unit(const PackUnit& unit);
@@ -109,7 +118,8 @@ class Executor {
   Team team_;
   AlignedBuffer packed_;                     // max_m rows in either layout
   std::vector<gemm::Workspace> workspaces_;  // one per thread
-  const std::int64_t num_steps_;             // of k
+  LibraryMultiply library_;
+  const std::int64_t num_steps_;  // of k
 
   // Of the running call.
   const Call* call_ = nullptr;

@@ -36,6 +36,7 @@ void Gather::begin(const transport::CallHeader& header, const ConstMatrixRef& x,
   call_ = header.call;
   partition_ = &partition;
   num_taken_ = 0;
+  num_drained_ = 0;
   stalled_ = false;
   next_receive_ = 0;
   num_arrived_.store(0, std::memory_order_relaxed);
@@ -154,7 +155,13 @@ void Gather::consumed(int chunk) {
   consumed_[static_cast<std::size_t>(chunk)].store(call_, std::memory_order_release);
 }
 
-bool Gather::drained() { return first_not_drained().text.empty(); }
+bool Gather::drained() {
+  while (num_drained_ < schedule_.sends.size() &&
+         channel_->released(schedule_.sends[num_drained_].chunk)) {
+    ++num_drained_;
+  }
+  return num_drained_ == schedule_.sends.size();
+}
 
 Gather::Missing Gather::first_not_arrived() const {
   for (const schedule::Transfer& transfer : schedule_.receives) {
@@ -170,14 +177,11 @@ Gather::Missing Gather::first_not_arrived() const {
   return {};
 }
 
-Gather::Missing Gather::first_not_drained() {
-  for (const schedule::Transfer& transfer : schedule_.sends) {
-    if (!channel_->released(transfer.chunk)) {
-      return {transfer.to,
-              cat("rank ", transfer.to, " or another peer to read chunk ", transfer.chunk)};
-    }
-  }
-  return {};
+Gather::Missing Gather::first_not_drained() const {
+  const schedule::Transfer& transfer = schedule_.sends[num_drained_];
+  return {transfer.to,
+          cat("rank ", transfer.to, " or another peer to read chunk ", transfer.chunk, " (step ",
+              transfer.step, ", rows of rank ", owner(transfer.chunk), ")")};
 }
 
 }  // namespace cmm::exec

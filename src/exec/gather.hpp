@@ -76,7 +76,7 @@ class Gather {
     std::string text;
   };
   Missing first_not_arrived() const;
-  Missing first_not_drained();
+  Missing first_not_drained() const;  // only while not drained()
 
  private:
   void progress_in_place();
@@ -104,6 +104,7 @@ class Gather {
   std::vector<int> arrived_;                          // in order of arrival
   std::atomic<int> num_arrived_{0};
   int num_taken_ = 0;
+  std::size_t num_drained_ = 0;  // leading sends whose chunk all fetchers have released
   bool stalled_ = false;
   std::atomic<bool> moving_{false};  // a thread is in progress()
 };

@@ -19,9 +19,13 @@
 
 namespace cmm::gemm {
 
+class LibraryMatrix;
+
 // One right side and where its product goes.
 struct Side {
   const Panels* y = nullptr;
+  const LibraryMatrix* library =
+      nullptr;                  // in place of y: the executor's library engine multiplies
   const float* bias = nullptr;  // [n] or nullptr
   Activation activation = Activation::kNone;
   MatrixRef out;  // [m, n]; SwiGLU: only the first side's is used

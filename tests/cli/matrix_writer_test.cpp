@@ -126,12 +126,13 @@ TEST_F(Writer, RefusesRowsThatDoNotFit) {
 
 TEST_F(Writer, RefusesSizesThatNoFileHas) {
   const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-  for (const auto& [rows, cols] :
+  for (const auto& size :
        {std::pair(huge, huge), std::pair(huge, std::int64_t{1}),
         std::pair(huge / 4, std::int64_t{1}), std::pair(std::int64_t{-1}, std::int64_t{3}),
         std::pair(std::int64_t{3}, -huge)}) {
-    EXPECT_TRUE(contains(error_of([&] { MatrixWriter(path("o.npy"), DType::kF32, rows, cols); }),
-                         "invalid argument: " + path("o.npy")));
+    EXPECT_TRUE(contains(
+        error_of([&] { MatrixWriter(path("o.npy"), DType::kF32, size.first, size.second); }),
+        "invalid argument: " + path("o.npy")));
   }
   EXPECT_TRUE(names().empty());
 }

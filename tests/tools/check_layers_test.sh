@@ -46,8 +46,13 @@ tree include/cmm/dtype.hpp '#include "cmm/plan.hpp"'
 verdict 'of a higher layer' "public header upward"
 
 for user in cli bench examples; do
-  tree $user/a.cpp '#include <cmm/cmm.hpp>' '#include "gemm/panels.hpp"'
-  verdict "$user/a.cpp:2: $user includes gemm/panels.hpp" "$user with an internal include"
+  tree $user/a.cpp '#include <cmm/cmm.hpp>' '#include "exec/team.hpp"'
+  verdict "$user/a.cpp:2: $user includes exec/team.hpp" "$user with an internal include"
 done
+
+tree cli/a.cpp '#include "gemm/panels.hpp"'
+verdict "cli includes gemm/panels.hpp" "cli with an include that bench alone may have"
+tree bench/a.cpp '#include "gemm/panels.hpp"' '#include "base/clock.hpp"'
+verdict good "bench measures kernels alone"
 
 finish

@@ -6,6 +6,7 @@
 
 #include "gemm/kernels/store.hpp"
 #include "gemm/kernels/tables.hpp"
+#include "gemm/kernels/unroll.hpp"
 
 namespace cmm::gemm {
 namespace {
@@ -19,7 +20,9 @@ template <int rows>
 void tile_pass(const float* x, const float* panel, std::int64_t num_steps,
                float (&acc)[rows][kPassColumns]) {
   for (std::int64_t step = 0; step < num_steps; ++step) {
+    CMM_UNROLL
     for (int i = 0; i < rows; ++i) {
+      CMM_UNROLL
       for (int j = 0; j < kPassColumns; ++j) {
         acc[i][j] = __builtin_fmaf(x[i], panel[j], acc[i][j]);
       }

@@ -121,7 +121,7 @@ class ThreadEndpoint final : public Endpoint {
   void check_usable() const override {
     if (!group_->dead()) return;
     const Error cause = group_->cause(rank_);
-    if (!told_.load(std::memory_order_relaxed)) throw cause;
+    if (!told_.exchange(true, std::memory_order_relaxed)) throw cause;
     throw Error(ErrorCode::kMeshDead,
                 cat("the mesh is dead since an earlier call failed; make a new one. The cause: ",
                     cause.what()),
@@ -133,7 +133,7 @@ class ThreadEndpoint final : public Endpoint {
   std::shared_ptr<Group> group_;
   int rank_;
   std::uint64_t num_channels_ = 0;
-  std::atomic<bool> told_{false};
+  mutable std::atomic<bool> told_{false};  // this rank's caller knows that the group is dead
 };
 
 }  // namespace

@@ -21,10 +21,11 @@ void Group::await_all(int rank, std::atomic<std::uint64_t> Member::*counter, std
     while (count.load(std::memory_order_acquire) < value) {
       backoff.pause();
       if (!backoff.time_to_check()) continue;
-      if (dead()) throw cause(rank);
-      // Looked at before the count: a rank that counts and then leaves has taken part.
+      // Looked at before the count: a rank that counts and then fails or leaves has taken part.
+      const bool ended = dead();
       const bool gone = left(peer);
       if (count.load(std::memory_order_acquire) >= value) break;
+      if (ended) throw cause(rank);
       if (gone) throw_left(rank, peer);
       if (deadline.expired()) {
         fail(rank, Error(ErrorCode::kDeadline,

@@ -1,0 +1,35 @@
+# Decides whether the oneDNN engine is built (docs/engines.md): CMM_ONEDNN AUTO, ON or OFF.
+# Result: CMM_HAS_ONEDNN.
+#
+# A oneDNN whose runtime is SYCL or a thread pool is refused: it multiplies on threads of its own,
+# which a rank could neither count nor pin. With OpenMP the calling thread multiplies.
+set(CMM_ONEDNN AUTO CACHE STRING "build the oneDNN engine: AUTO (where oneDNN is found), ON, OFF")
+set_property(CACHE CMM_ONEDNN PROPERTY STRINGS AUTO ON OFF)
+set(CMM_HAS_ONEDNN OFF)
+if(CMM_ONEDNN)
+  set(onednn_packages "Debian's packages: libdnnl-dev, ocl-icd-opencl-dev")
+  # Debian's dnnl-config.cmake stops the configuration where it does not find OpenCL.
+  find_package(OpenCL QUIET)
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(NOT OpenCL_FOUND)
+    set(onednn_obstacle "OpenCL's headers are missing, which oneDNN's package needs")
+  elseif(NOT OpenMP_CXX_FOUND)
+    set(onednn_obstacle "the compiler has no OpenMP")
+  else()
+    find_package(dnnl CONFIG QUIET)
+    if(NOT dnnl_FOUND)
+      set(onednn_obstacle "oneDNN is missing")
+    elseif(NOT DNNL_CPU_RUNTIME STREQUAL "OMP")
+      set(onednn_obstacle "oneDNN's runtime is ${DNNL_CPU_RUNTIME}, which brings threads of its own")
+    else()
+      set(CMM_HAS_ONEDNN ON)
+    endif()
+  endif()
+  if(CMM_HAS_ONEDNN)
+    message(STATUS "oneDNN engine: oneDNN ${dnnl_VERSION}")
+  elseif(CMM_ONEDNN STREQUAL "AUTO")
+    message(STATUS "oneDNN engine: not built (${onednn_obstacle}; ${onednn_packages})")
+  else()
+    message(FATAL_ERROR "CMM_ONEDNN=${CMM_ONEDNN}: ${onednn_obstacle} (${onednn_packages})")
+  endif()
+endif()

@@ -1,0 +1,373 @@
+// What a caller is told when something is wrong: on which ranks, with which code, in which words.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "support/distributed.hpp"
+#include "support/mischief.hpp"
+
+namespace cmm {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Runs body on every rank and returns what each threw, by rank; "" where it returned.
+using Messages = std::vector<std::string>;
+Messages run_and_catch(int num_ranks, const std::function<void(const Axis&)>& body,
+                       std::vector<ErrorCode>* codes = nullptr) {
+  Messages messages(static_cast<std::size_t>(num_ranks));
+  if (codes != nullptr) codes->assign(messages.size(), ErrorCode::kUnsupported);
+  run_ranks({{"tp", num_ranks}}, [&](Mesh& mesh) {
+    const auto rank = static_cast<std::size_t>(mesh.rank());
+    try {
+      body(mesh.axis("tp"));
+    } catch (const Error& error) {
+      messages[rank] = error.what();
+      if (codes != nullptr) (*codes)[rank] = error.code();
+    }
+  });
+  return messages;
+}
+
+void expect_all(const Messages& messages, const std::string& expected) {
+  for (const std::string& message : messages) EXPECT_EQ(message, expected);
+}
+
+// Changes one rank's shape or options before the plan is made.
+using Change = std::function<void(ProblemShape&, Options&)>;
+Messages plan_with_change(const Change& change) {
+  return run_and_catch(3, [&](const Axis& axis) {
+    ProblemShape shape = {.m = 12, .k = 8, .n_local = {4}};
+    Options options;
+    if (axis.rank() == 1) change(shape, options);
+    bool refused = false;
+    std::string message;
+    try {
+      Plan::make(axis, shape, options);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      refused = true;
+      message = error.what();
+    }
+    // Nothing has moved, so the mesh goes on.
+    const test::Reference reference({.m = 12, .k = 8, .n = {12}}, test::SumRule::kChain);
+    test::RankData data(reference, axis);
+    data.call(Plan::make(axis, data.shape()));
+    EXPECT_EQ(data.difference(), "");
+    if (refused) throw Error(ErrorCode::kInvalidArgument, message);
+  });
+}
+
+TEST(PlanErrors, ADisagreementIsTheSameClearErrorOnEveryRank) {
+  const std::string start = "the ranks of axis 'tp' disagree on ";
+  expect_all(plan_with_change([](auto& shape, auto&) { shape.k = 9; }),
+             start + "k: rank 0 has 8, rank 1 has 9");
+  expect_all(plan_with_change([](auto& shape, auto&) { shape.m = 13; }),
+             start + "m: rank 0 has 12, rank 1 has 13");
+  expect_all(plan_with_change([](auto& shape, auto&) { shape.dtype = DType::kF16; }),
+             start + "dtype: rank 0 has f32, rank 1 has f16");
+  expect_all(plan_with_change([](auto& shape, auto&) {
+               shape.n_local = {4, 4};
+             }),
+             start + "number of right sides: rank 0 has 1, rank 1 has 2");
+  expect_all(plan_with_change([](auto& shape, auto&) {
+               shape.rows = {4, 4, 4};
+             }),
+             start + "rows: rank 0 has even, rank 1 has 4,4,4");
+  expect_all(plan_with_change([](auto&, auto& o) { o.algorithm = Algorithm::kRing; }),
+             start + "algorithm: rank 0 has auto, rank 1 has ring");
+  expect_all(plan_with_change([](auto&, auto& o) { o.pieces = 2; }),
+             start + "pieces: rank 0 has 0, rank 1 has 2");
+  expect_all(plan_with_change([](auto&, auto& o) { o.hosts = 3; }),
+             start + "hosts: rank 0 has 0, rank 1 has 3");
+}
+
+TEST(PlanErrors, OneRanksMistakeIsToldToAll) {
+  const std::string start = "rank 1 of axis 'tp': ";
+  expect_all(plan_with_change([](auto& shape, auto&) { shape.m = -1; }),
+             start + "m=-1, k=8: extents must be >= 0");
+  expect_all(plan_with_change([](auto& shape, auto&) { shape.n_local = {-4}; }),
+             start + "n_local=-4: extents must be >= 0");
+  expect_all(plan_with_change([](auto& shape, auto&) { shape.n_local = {}; }),
+             start + "n_local is empty; it needs one entry per right side");
+  expect_all(plan_with_change([](auto& shape, auto&) { shape.rows = {12}; }),
+             start + "rows has 1 entries; the axis has 3 ranks");
+  expect_all(plan_with_change([](auto& shape, auto&) {
+               shape.rows = {4, 4, 3};
+             }),
+             start + "rows sum to 11; they must sum to m=12");
+  expect_all(plan_with_change([](auto& shape, auto&) {
+               shape.rows = {4, -1, 9};
+             }),
+             start + "rank 1 has rows=-1; it must be between 0 and m=12");
+  expect_all(plan_with_change([](auto& shape, auto&) { shape.k = INT64_MAX / 2; }),
+             start + cat("m=12, k=", INT64_MAX / 2, ", n_local=4: a size overflows 63 bits"));
+  expect_all(plan_with_change([](auto&, auto& o) { o.threads = 0; }),
+             start + "threads=0; it must be between 1 and 1024");
+  expect_all(plan_with_change([](auto&, auto& o) { o.pieces = -1; }),
+             start + "pieces=-1; it must be between 1 and 1024, or 0 for the plan's");
+  expect_all(plan_with_change([](auto&, auto& o) { o.hosts = 4; }),
+             start + "hosts=4; it must be between 1 and the 3 ranks of the axis");
+  expect_all(plan_with_change([](auto&, auto& o) { o.deadline = 0ms; }),
+             start + "deadline=0 ms; it must be positive");
+  expect_all(plan_with_change([](auto&, auto& o) {
+               o.algorithm = Algorithm::kRing;
+               o.hosts = 2;
+             }),
+             start + "hosts=2 with algorithm ring; only hierarchical takes hosts");
+  expect_all(plan_with_change([](auto&, auto& o) { o.swiglu = true; }),
+             start + "swiglu needs two right sides {gate, up} of the same n_local");
+  expect_all(plan_with_change([](auto&, auto& o) {
+               o.activations = {Activation::kRelu, Activation::kRelu};
+             }),
+             start + "activations has 2 entries; there are 1 right sides");
+}
+
+TEST(PlanErrors, MemoryThatOneRankLacksIsToldToAll) {
+  const Messages messages = run_and_catch(2, [](const Axis& axis) {
+    const std::int64_t k = std::int64_t{1} << 40;  // packed x of 2^50 bytes on either rank
+    Plan::make(axis, {.m = 256, .k = k, .n_local = {1}});
+  });
+  EXPECT_EQ(messages[0], messages[1]);
+  EXPECT_NE(messages[0].find("cannot make the plan: no memory for a buffer of"), std::string::npos)
+      << messages[0];
+}
+
+TEST(PlanErrors, ARankThatNeverComesIsNamedAtTheDeadline) {
+  std::vector<ErrorCode> codes;
+  const Messages messages = run_and_catch(
+      3,
+      [](const Axis& axis) {
+        if (axis.rank() == 2) {
+          std::this_thread::sleep_for(400ms);
+          return;
+        }
+        Plan::make(axis, {.m = 1, .k = 1, .n_local = {1}}, {.deadline = 100ms});
+      },
+      &codes);
+  EXPECT_EQ(messages[0], messages[1]);
+  EXPECT_NE(messages[0].find("ms for rank 2 to take part in making a plan"), std::string::npos)
+      << messages[0];
+  EXPECT_EQ(codes[0], ErrorCode::kDeadline);
+}
+
+// A call in which rank 1 passes something else; `m` 12, `k` 8, 4 columns a rank.
+struct Arguments {
+  std::vector<float> x = std::vector<float>(4 * 8 + 64);
+  std::vector<float> out = std::vector<float>(12 * 4 + 64);
+  ConstMatrixRef x_ref{x.data(), DType::kF32, 4, 8, 8};
+  MatrixRef out_ref{out.data(), DType::kF32, 12, 4, 4};
+  Weights y = Weights::pack(MatrixView<float>(x.data(), 8, 4));
+  MatrixRef gathered = {};
+};
+Messages call_with_change(const std::function<void(Arguments&)>& change) {
+  return run_and_catch(3, [&](const Axis& axis) {
+    const Plan plan = Plan::make(axis, {.m = 12, .k = 8, .n_local = {4}});
+    Arguments arguments;
+    if (axis.rank() == 1) change(arguments);
+    all_gather_matmul(plan, arguments.x_ref, arguments.y, arguments.out_ref,
+                      {.gathered = arguments.gathered});
+  });
+}
+void expect_rejected(const std::string& message, const std::function<void(Arguments&)>& change) {
+  const Messages messages = call_with_change(change);
+  EXPECT_EQ(messages[1], message);
+  EXPECT_EQ(messages[0], "rank 1 failed: " + message);
+  EXPECT_EQ(messages[2], "rank 1 failed: " + message);
+}
+
+TEST(CallErrors, WrongArgumentsOnOneRankReachAllRanks) {
+  expect_rejected("x_local of rank 1 is [3, 8] f32; this plan needs [4, 8] f32",
+                  [](Arguments& a) { a.x_ref.rows = 3; });
+  expect_rejected("x_local of rank 1 is [4, 7] f32; this plan needs [4, 8] f32",
+                  [](Arguments& a) { a.x_ref.cols = 7; });
+  expect_rejected("x_local of rank 1 is [4, 8] bf16; this plan needs [4, 8] f32",
+                  [](Arguments& a) { a.x_ref.dtype = DType::kBF16; });
+  expect_rejected("x_local of rank 1 has row stride 7; it must be at least its 8 columns",
+                  [](Arguments& a) { a.x_ref.row_stride = 7; });
+  expect_rejected("x_local of rank 1 is [4, 8] f32 at a null pointer",
+                  [](Arguments& a) { a.x_ref.data = nullptr; });
+  expect_rejected("rank 1 calls with m=13 rows of output; this plan serves at most m=12",
+                  [](Arguments& a) { a.out_ref.rows = 13; });
+  expect_rejected("out of rank 1 is [12, 5] f32; this plan needs [12, 4] f32",
+                  [](Arguments& a) { a.out_ref.cols = 5; });
+  expect_rejected("out of rank 1 is [12, 4] f16; this plan needs [12, 4] f32",
+                  [](Arguments& a) { a.out_ref.dtype = DType::kF16; });
+  expect_rejected("out of rank 1 has row stride 3; it must be at least its 4 columns",
+                  [](Arguments& a) { a.out_ref.row_stride = 3; });
+  expect_rejected("out of rank 1 is [12, 4] f32 at a null pointer",
+                  [](Arguments& a) { a.out_ref.data = nullptr; });
+  expect_rejected("gathered of rank 1 is [11, 8] f32; this plan needs [12, 8] f32",
+                  [](Arguments& a) {
+                    a.gathered = {a.x.data(), DType::kF32, 11, 8, 8};
+                  });
+  expect_rejected("right side 0 of rank 1 is [4, 8] f32; this plan needs [8, 4] f32",
+                  [](Arguments& a) { a.y = Weights::pack(MatrixView<float>(a.x.data(), 4, 8)); });
+}
+
+TEST(CallErrors, DifferentMOnOneRankIsTheSameErrorOnAll) {
+  const Messages messages = run_and_catch(2, [](const Axis& axis) {
+    const Plan plan = Plan::make(axis, {.m = 12, .k = 8, .n_local = {4}});
+    Arguments arguments;
+    arguments.out_ref.rows = 8 + 2 * axis.rank();
+    arguments.x_ref.rows = 4 + axis.rank();
+    all_gather_matmul(plan, arguments.x_ref, arguments.y, arguments.out_ref);
+  });
+  EXPECT_EQ(messages[0], messages[1]);
+  EXPECT_NE(messages[0].find("ranks disagree on a call"), std::string::npos) << messages[0];
+  EXPECT_NE(messages[0].find("m=8"), std::string::npos) << messages[0];
+  EXPECT_NE(messages[0].find("m=10"), std::string::npos) << messages[0];
+}
+
+TEST(CallErrors, ARankThatNeverCallsIsNamedAtTheDeadline) {
+  for (const Algorithm algorithm : {Algorithm::kDirect, Algorithm::kRing}) {
+    std::vector<ErrorCode> codes;
+    const Messages messages = run_and_catch(
+        3,
+        [algorithm](const Axis& axis) {
+          const Plan plan = Plan::make(axis, {.m = 12, .k = 8, .n_local = {4}},
+                                       {.algorithm = algorithm, .deadline = 100ms});
+          if (axis.rank() == 0) {
+            std::this_thread::sleep_for(400ms);
+            return;
+          }
+          const Arguments arguments;
+          all_gather_matmul(plan, arguments.x_ref, arguments.y, arguments.out_ref);
+        },
+        &codes);
+    EXPECT_EQ(messages[0], "");
+    EXPECT_EQ(messages[1], messages[2]);
+    EXPECT_EQ(codes[1], ErrorCode::kDeadline);
+    EXPECT_NE(messages[1].find("waited 100 ms in call 1 for chunk 0"), std::string::npos)
+        << messages[1];
+    EXPECT_NE(messages[1].find("rank 0"), std::string::npos) << messages[1];
+  }
+}
+
+TEST(CallErrors, ARankThatLeavesTakesTheOthersOut) {
+  const Messages messages = run_and_catch(3, [](const Axis& axis) {
+    const Plan plan = Plan::make(axis, {.m = 12, .k = 8, .n_local = {4}});
+    if (axis.rank() == 0) return;
+    const Arguments arguments;
+    all_gather_matmul(plan, arguments.x_ref, arguments.y, arguments.out_ref);
+  });
+  EXPECT_EQ(messages[1], "rank 0 has left the mesh: its handle on the axis was destroyed");
+  EXPECT_EQ(messages[2], messages[1]);
+}
+
+TEST(CallErrors, RunRanksRethrowsTheFirstFailure) {
+  try {
+    run_ranks({{"tp", 3}}, [](Mesh& mesh) {
+      const Plan plan = Plan::make(mesh.axis("tp"), {.m = 12, .k = 8, .n_local = {4}});
+      if (mesh.rank() == 2) throw std::out_of_range("no such layer");
+      const Arguments arguments;
+      all_gather_matmul(plan, arguments.x_ref, arguments.y, arguments.out_ref);
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const std::out_of_range& error) {
+    EXPECT_STREQ(error.what(), "no such layer");
+  }
+}
+
+TEST(CallErrors, ASecondCallOnABusyPlanIsRefused) {
+  run_ranks({{"tp", 1}}, [](Mesh& mesh) {
+    const Plan plan = Plan::make(mesh.axis("tp"), {.m = 12, .k = 8, .n_local = {4}});
+    struct Nested {
+      const Plan* plan;
+      Arguments arguments;
+      int code = -1;
+    } nested{&plan, {}, -1};
+    nested.arguments.x_ref.rows = 12;
+    nested.arguments.x_ref.row_stride = 8;
+    nested.arguments.x.resize(12 * 8);
+    nested.arguments.x_ref.data = nested.arguments.x.data();
+    plan.state().set_hook({[](void* context, exec::Point point, int) {
+                             auto& n = *static_cast<Nested*>(context);
+                             if (point != exec::Point::kBeforeDrain) return;
+                             try {
+                               all_gather_matmul(*n.plan, n.arguments.x_ref, n.arguments.y,
+                                                 n.arguments.out_ref);
+                             } catch (const Error& error) {
+                               n.code = static_cast<int>(error.code());
+                             }
+                           },
+                           &nested});
+    all_gather_matmul(plan, nested.arguments.x_ref, nested.arguments.y, nested.arguments.out_ref);
+    EXPECT_EQ(nested.code, static_cast<int>(ErrorCode::kBusy));
+  });
+}
+
+TEST(CallErrors, ADeadMeshSaysSoAndANewOneWorks) {
+  run_and_catch(2, [](const Axis& axis) {
+    const Plan plan = Plan::make(axis, {.m = 12, .k = 8, .n_local = {4}});
+    const Arguments arguments;  // x has 4 rows; 6 are needed
+    for (int call = 0; call < 2; ++call) {
+      try {
+        all_gather_matmul(plan, arguments.x_ref, arguments.y, arguments.out_ref);
+        ADD_FAILURE() << "the call went through";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code() == ErrorCode::kMeshDead, call == 1) << error.what();
+      }
+    }
+    try {
+      Plan::make(axis, {.m = 1, .k = 1, .n_local = {1}});
+      ADD_FAILURE() << "a dead mesh made a plan";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kMeshDead) << error.what();
+    }
+  });
+  const test::Reference reference({.m = 5, .k = 6, .n = {7}}, test::SumRule::kChain);
+  EXPECT_EQ(test::run_problem(reference, 2, {}), "");
+}
+
+TEST(MeshErrors, AxesAreChecked) {
+  const auto message = [](const std::vector<AxisSize>& axes) {
+    try {
+      Mesh::threads(axes);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message({}), "a mesh needs at least one axis, e.g. {{\"tp\", 4}}");
+  EXPECT_EQ(message({{"tp", 0}}), "axis 'tp' has size 0; it must be at least 1");
+  EXPECT_EQ(message({{"", 2}}), "axis name '' is empty or repeated; each axis needs its own");
+  EXPECT_EQ(message({{"a", 2}, {"a", 2}}),
+            "axis name 'a' is empty or repeated; each axis needs its own");
+  EXPECT_EQ(message({{"a", 100}, {"b", 100}}), "the mesh has more than 4096 ranks at axis 'b'");
+  const Mesh mesh = Mesh::threads({{"dp", 2}, {"tp", 2}})[3];
+  EXPECT_EQ(mesh.axis("dp").rank(), 1);
+  try {
+    mesh.axis("pp");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "no axis 'pp'; this mesh has 'dp', 'tp'");
+  }
+}
+
+TEST(WeightErrors, PackChecksItsArguments) {
+  std::vector<float> y(12);
+  const auto message = [](const StridedMatrixRef& matrix, const PackOptions& options = {}) {
+    try {
+      Weights::pack(matrix, options);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message({y.data(), DType::kF32, -1, 4, 4, 1}),
+            "y [k, n] is [-1, 4]; extents must be >= 0");
+  EXPECT_EQ(message({nullptr, DType::kF32, 3, 4, 4, 1}, {.transposed = true}),
+            "y [n, k] is [3, 4] at a null pointer");
+  EXPECT_EQ(message({y.data(), DType::kF32, INT64_MAX / 2, 4, 4, 1}),
+            cat("y [k, n] is [", INT64_MAX / 2, ", 4]: its size overflows"));
+  EXPECT_EQ(message({y.data(), DType::kF32, 3, 4, 4, 1}, {.bias = std::span(y).first(3)}),
+            "the bias has 3 elements, y has n=4 columns");
+  EXPECT_EQ(message({nullptr, DType::kF32, 0, 4, 4, 1}), "");
+}
+
+}  // namespace
+}  // namespace cmm

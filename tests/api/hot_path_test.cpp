@@ -1,0 +1,149 @@
+// A call of a plan that is warm neither allocates nor calls the system.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <thread>
+
+#include "cmm/cmm.hpp"
+
+namespace {
+thread_local long num_allocations = 0;  // of this thread
+}
+
+void* operator new(std::size_t size) {
+  ++num_allocations;
+  void* p = std::malloc(size == 0 ? 1 : size);
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace cmm {
+namespace {
+
+constexpr int kCalls = 200;
+
+// One rank with everything a call can have: two right sides, SwiGLU, the gathered x.
+class Rank {
+ public:
+  Rank(const Axis& axis, std::int64_t m)
+      : m_(m),
+        x_(static_cast<std::size_t>(m * kK), 1.0f),
+        out_(static_cast<std::size_t>(m * kN)),
+        gathered_(static_cast<std::size_t>(m * kK)),
+        y_{Weights::pack(MatrixView<float>(values_.data(), kK, kN)),
+           Weights::pack(MatrixView<float>(values_.data(), kK, kN))},
+        plan_(Plan::make(axis, {.m = m, .k = kK, .n_local = {kN, kN}}, {.swiglu = true})),
+        x_view_(x_.data(), plan_.rows_of(axis.rank(), m), kK),
+        out_ref_(MatrixView<float>(out_.data(), m, kN)) {}
+
+  void call() {
+    all_gather_matmul(plan_, x_view_, y_, std::span(&out_ref_, 1),
+                      {.gathered = MatrixView<float>(gathered_.data(), m_, kK)});
+  }
+
+ private:
+  static constexpr std::int64_t kK = 96;
+  static constexpr std::int64_t kN = 80;
+  std::int64_t m_;
+  std::vector<float> values_ = std::vector<float>(kK * kN, 0.5f);
+  std::vector<float> x_, out_, gathered_;
+  std::vector<Weights> y_;
+  Plan plan_;
+  MatrixView<float> x_view_;
+  MatrixRef out_ref_;
+};
+
+TEST(HotPath, DoesNotAllocate) {
+  for (const std::int64_t m : {4, 100}) {  // decode and prefill
+    run_ranks({{"tp", 2}}, [m](Mesh& mesh) {
+      Rank rank(mesh.axis("tp"), m);
+      rank.call();
+      const long before = num_allocations;
+      for (int call = 0; call < kCalls; ++call) rank.call();
+      EXPECT_EQ(num_allocations, before) << "m=" << m;
+    });
+  }
+}
+
+// In the traced child: rank 0 on the traced thread, a marker before and after each call. Other
+// ranks run on threads that are not traced.
+[[noreturn]] void traced_child(int num_ranks, std::int64_t m) {
+  ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+  std::vector<Mesh> meshes = Mesh::threads({{"tp", num_ranks}});
+  const auto calls = [&](int rank, bool mark) {
+    Rank state(meshes[static_cast<std::size_t>(rank)].axis("tp"), m);
+    for (int call = 0; call < kCalls; ++call) {
+      if (mark) syscall(SYS_getppid);
+      state.call();
+    }
+    if (mark) syscall(SYS_getppid);
+  };
+  std::vector<std::thread> peers;
+  for (int rank = 1; rank < num_ranks; ++rank) {
+    peers.emplace_back([&, rank] { calls(rank, false); });
+  }
+  raise(SIGSTOP);
+  calls(0, true);
+  for (std::thread& peer : peers) peer.join();
+  _exit(0);
+}
+
+// How a rank waits for a peer that is not on a core right now.
+bool is_wait(std::uint64_t number) {
+  return number == SYS_sched_yield || number == SYS_clock_nanosleep;
+}
+
+// System calls of rank 0 between neighbouring markers, waits for late peers left out;
+// -1: tracing is not permitted here.
+int fewest_system_calls(int num_ranks, std::int64_t m) {
+  const pid_t child = fork();
+  if (child == 0) traced_child(num_ranks, m);
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return -1;
+  ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+  int fewest = std::numeric_limits<int>::max();
+  int since_marker = -1;  // -1: no marker yet
+  bool entering = true;   // stops come in pairs: before and after a system call
+  for (;;) {
+    if (ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) return -1;
+    if (waitpid(child, &status, __WALL) != child) return -1;
+    if (WIFEXITED(status) || WIFSIGNALED(status)) break;
+    if (WSTOPSIG(status) != (SIGTRAP | 0x80)) continue;
+    entering = !entering;
+    if (entering) continue;
+    __ptrace_syscall_info info = {};
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof(info), &info) <= 0) return -1;
+    if (info.entry.nr == SYS_getppid) {
+      if (since_marker >= 0) fewest = std::min(fewest, since_marker);
+      since_marker = 0;
+    } else if (since_marker >= 0 && !is_wait(info.entry.nr)) {
+      ++since_marker;
+    }
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? fewest : -1;
+}
+
+TEST(HotPath, DoesNotCallTheSystem) {
+#ifdef CMM_SANITIZED
+  GTEST_SKIP() << "a sanitizer makes system calls of its own";
+#endif
+  for (const int num_ranks : {1, 2}) {
+    for (const std::int64_t m : {4, 100}) {
+      const int fewest = fewest_system_calls(num_ranks, m);
+      if (fewest < 0) GTEST_SKIP() << "this machine does not let a process trace its child";
+      EXPECT_EQ(fewest, 0) << "P=" << num_ranks << " m=" << m;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cmm
