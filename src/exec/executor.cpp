@@ -15,6 +15,10 @@ namespace {
 // Fewer rows than this read the weights from memory faster than they can be multiplied, so a wave
 // that small is worth a short wait for more (full speed begins at 64 rows).
 constexpr std::int64_t kWaveRows = 64;
+// Rows of a wave: four blocks of accumulators. With more, the packed rows of a wave leave the last
+// cache; with fewer, weights are read from memory more often than needed.
+constexpr std::int64_t kMaxWaveRows = std::int64_t{4} * gemm::kMaxTiles * gemm::kTileRows;
+
 constexpr std::int64_t kWaitForRestNs = 20'000;
 constexpr std::int64_t kWaitForRowsNs = 200'000;
 
@@ -27,18 +31,34 @@ constexpr std::int64_t kDecodePackElems = 16384;  // elements of x packed as one
 // Panels of the smallest claim: the columns of a register tile, or two streams of memory.
 constexpr std::int64_t kUnitPanels = 2;
 
+// Copies rows of `from` to row `to_row` + the same of `to`.
+void copy_rows(const ConstMatrixRef& from, const MatrixRef& to, Range rows, std::int64_t to_row) {
+  const auto elem_bytes = static_cast<std::int64_t>(dtype_bytes(from.dtype));
+  const auto row_bytes = static_cast<std::size_t>(from.cols * elem_bytes);
+  if (row_bytes == 0) return;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    std::memcpy(static_cast<std::byte*>(to.data) + (to_row + row) * to.row_stride * elem_bytes,
+                static_cast<const std::byte*>(from.data) + row * from.row_stride * elem_bytes,
+                row_bytes);
+  }
+}
+
+std::int64_t max_wave_rows(std::int64_t max_m) { return std::min(max_m, kMaxWaveRows); }
+
 }  // namespace
 
 Executor::Executor(const Config& config)
     : config_(config),
       gather_(config.gather),
       team_(config.num_threads),
-      packed_(gemm::packed_bytes(*config.kernels, config.dtype, config.max_m, config.k)),
+      packed_(
+          gemm::packed_bytes(*config.kernels, config.dtype, max_wave_rows(config.max_m), config.k)),
       workspaces_(static_cast<std::size_t>(config.num_threads)),
       library_(config.num_threads),
       num_steps_(gemm::num_steps(*config.kernels, config.dtype, config.k)),
       barrier_(config.num_threads),
       rounds_(static_cast<std::size_t>(config.num_threads)),
+      queue_(gather_.num_chunks(), kMaxWaveRows),
       units_left_(static_cast<std::size_t>(gather_.num_chunks())) {
   const auto num_chunks = static_cast<std::size_t>(gather_.num_chunks());
   wave_.reserve(num_chunks);
@@ -69,6 +89,7 @@ void Executor::run(const Call& call, const schedule::Partition& partition) {
   call_ = &call;
   partition_ = &partition;
   deadline_ = &deadline;
+  queue_.clear();
   gather_.begin(call.header, call.x, partition);
   if (!call.product.sides.empty() && call.product.sides[0].library != nullptr) {
     run_with_library();
@@ -84,49 +105,40 @@ void Executor::run_with_library() {
   const DefaultFloatEnvironment environment;
   hook_(Point::kEntered, 0);
   do {
-    wave_.clear();
     await_wave();
     hook_(Point::kArrived, 0);
-    for (const int chunk : wave_) stage(chunk);
+    for (const Part& part : wave_) stage(part);
     multiply_staged();
-  } while (gather_.num_not_taken() > 0);
+  } while (!last_wave_);
   drain();
 }
 
-// Copies a chunk to where its rows stand in the gathered x. The copy costs under 1 % of the product
-// and saves reading the weights once per chunk.
-void Executor::stage(int chunk) {
-  const Range rows = partition_->chunk(chunk);
-  const SpanTimer span(config_.trace, SpanKind::kPack, config_.gather.rank, 0, chunk,
-                       gather_.owner(chunk));
-  const transport::Rows& from = gather_.rows(chunk);
-  const auto row_bytes = static_cast<std::int64_t>(from.row_bytes);
-  for (std::int64_t row = 0; row_bytes > 0 && row < rows.size(); ++row) {
-    std::memcpy(packed_.data() + (rows.begin + row) * row_bytes,
-                from.data + row * from.stride_bytes, static_cast<std::size_t>(row_bytes));
-  }
-  copy_gathered(chunk, {0, rows.size()});
+// Copies a part to its rows of the wave. The copy costs under 1 % of the product and saves reading
+// the weights once per chunk.
+void Executor::stage(const Part& part) {
+  const SpanTimer span(config_.trace, SpanKind::kPack, config_.gather.rank, 0, part.chunk,
+                       gather_.owner(part.chunk));
+  const ConstMatrixRef x = rows_of(part);
+  copy_rows(x, {packed_.data(), x.dtype, x.rows, x.cols, x.cols}, {0, x.rows}, part.wave_row);
+  copy_gathered(part, {0, x.rows});
   hook_(Point::kPacked, 0);
-  gather_.consumed(chunk);
+  packed(part);
 }
 
-// Chunks that are neighbours in the gathered x are multiplied as one.
+// Parts that are neighbours in the gathered x are neighbours in the wave and multiplied as one.
 void Executor::multiply_staged() {
-  const auto elem_bytes = static_cast<std::int64_t>(dtype_bytes(config_.dtype));
-  std::sort(wave_.begin(), wave_.end(), [this](int a, int b) {
-    return partition_->chunk(a).begin < partition_->chunk(b).begin;
-  });
+  const std::int64_t row_bytes = config_.gather.row_bytes;
   for (std::size_t i = 0; i < wave_.size();) {
-    Range rows = partition_->chunk(wave_[i]);
-    for (++i; i < wave_.size() && partition_->chunk(wave_[i]).begin == rows.end; ++i) {
-      rows.end = partition_->chunk(wave_[i]).end;
-    }
+    const std::int64_t wave_row = wave_[i].wave_row;
+    Range rows = wave_[i].rows;
+    for (++i; i < wave_.size() && wave_[i].rows.begin == rows.end; ++i)
+      rows.end = wave_[i].rows.end;
     hook_(Point::kClaimed, 0);
     const SpanTimer span(config_.trace, SpanKind::kMultiply, config_.gather.rank, 0, rows.begin, 0);
-    library_.multiply(call_->product,
-                      {packed_.data() + rows.begin * config_.k * elem_bytes, config_.dtype,
-                       rows.size(), config_.k, config_.k},
-                      rows.begin);
+    library_.multiply(
+        call_->product,
+        {packed_.data() + wave_row * row_bytes, config_.dtype, rows.size(), config_.k, config_.k},
+        rows.begin);
     gather_.progress(0);
   }
 }
@@ -160,15 +172,13 @@ void Executor::work_or_throw(int thread) {
   if (thread == 0) drain();
 }
 
-// Fills wave_ with arrived chunks and lists the packing and multiplying they need.
+// Chooses the wave and lists the packing and multiplying it needs.
 void Executor::choose_wave() {
-  wave_.clear();
   pack_units_.clear();
   tiles_.clear();
   await_wave();
   hook_(Point::kArrived, 0);
-  for (const int chunk : wave_) add_chunk(chunk);
-  last_wave_ = gather_.num_not_taken() == 0;
+  for (std::size_t part = 0; part < wave_.size(); ++part) list_packing(part);
   const bool any_product = !call_->product.sides.empty();
   multiply_wave_ = any_product && (decode() ? last_wave_ : !tiles_.empty());
   pack_claims_.reset({.num_units = static_cast<std::int64_t>(pack_units_.size()),
@@ -178,56 +188,67 @@ void Executor::choose_wave() {
   if (multiply_wave_) plan_multiply();
 }
 
+// Fills wave_ from what has arrived, having waited for something to arrive.
 void Executor::await_wave() {
   const SpanTimer span(config_.trace, SpanKind::kWait, config_.gather.rank, 0);
-  std::int64_t num_rows = 0;
   std::int64_t begin_ns = 0;
   for (Backoff backoff;;) {
     gather_.progress(0);
-    for (const int chunk : gather_.take_arrived()) {
-      wave_.push_back(chunk);
-      num_rows += partition_->chunk(chunk).size();
-    }
-    if (gather_.num_not_taken() == 0 || failed_.load(std::memory_order_acquire)) return;
-    if (!wave_.empty()) {
-      if (gather_.stalled()) return;
+    for (const int chunk : gather_.take_arrived()) queue_.add(chunk, partition_->chunk(chunk));
+    if (gather_.num_not_taken() == 0 || failed_.load(std::memory_order_acquire)) break;
+    if (!queue_.empty()) {
+      if (gather_.stalled() || queue_.num_rows() >= kMaxWaveRows) break;
       if (begin_ns == 0) begin_ns = now_ns();
       const std::int64_t waited_ns = now_ns() - begin_ns;
-      if (waited_ns > (num_rows < kWaveRows ? kWaitForRowsNs : kWaitForRestNs)) return;
+      if (waited_ns > (queue_.num_rows() < kWaveRows ? kWaitForRowsNs : kWaitForRestNs)) break;
     }
     backoff.pause();
     if (backoff.time_to_check() && deadline_->expired()) miss_deadline(gather_.first_not_arrived());
   }
+  queue_.take(wave_);
+  last_wave_ = gather_.num_not_taken() == 0 && queue_.empty();
 }
 
-void Executor::add_chunk(int chunk) {
-  const Range rows = partition_->chunk(chunk);
+void Executor::list_packing(std::size_t part) {
+  const Part& of = wave_[part];
+  const std::int64_t num_rows = of.rows.size();
   const std::size_t num_before = pack_units_.size();
-  if (rows.size() > 0 && decode()) {
-    const std::int64_t elems = rows.size() * config_.k;
-    const std::int64_t num_parts = elems / kDecodePackElems + 1;
-    for (std::int64_t part = 0; part < num_parts; ++part) {
-      pack_units_.push_back({chunk, even_part(num_steps_, num_parts, part)});
+  if (num_rows > 0 && decode()) {
+    const std::int64_t num_units = num_rows * config_.k / kDecodePackElems + 1;
+    for (std::int64_t unit = 0; unit < num_units; ++unit) {
+      pack_units_.push_back({part, even_part(num_steps_, num_units, unit)});
     }
-  } else if (rows.size() > 0) {
-    const std::int64_t num_tiles = gemm::num_tiles(rows.size());
+  } else if (num_rows > 0) {
+    const std::int64_t num_tiles = gemm::num_tiles(num_rows);
     for (std::int64_t tile = 0; tile < num_tiles; ++tile) {
-      const Range part = gemm::tile_rows(rows.size(), tile);
-      tiles_.push_back({packed_chunk(rows.begin), rows.size(), part.begin, rows.begin + part.begin,
-                        static_cast<int>(part.size())});
+      const Range rows = gemm::tile_rows(num_rows, tile);
+      tiles_.push_back({packed_part(of), num_rows, rows.begin, of.rows.begin + rows.begin,
+                        static_cast<int>(rows.size())});
     }
     for (std::int64_t tile = 0; tile < num_tiles; tile += kPackTiles) {
-      pack_units_.push_back({chunk, {tile, std::min(tile + kPackTiles, num_tiles)}});
+      pack_units_.push_back({part, {tile, std::min(tile + kPackTiles, num_tiles)}});
     }
   }
   const auto num_units = static_cast<int>(pack_units_.size() - num_before);
-  units_left_[static_cast<std::size_t>(chunk)].store(num_units, std::memory_order_relaxed);
-  if (num_units == 0) gather_.consumed(chunk);
+  units_left_[part].store(num_units, std::memory_order_relaxed);
+  if (num_units == 0) packed(of);
 }
 
-// Rows of a chunk, packed, lie where its first row stands in the gathered x.
-std::byte* Executor::packed_chunk(std::int64_t first_row) {
-  return packed_.data() + first_row * num_steps_ * 4;
+// The rows of x as they lie at their owner or in a slot.
+ConstMatrixRef Executor::rows_of(const Part& part) const {
+  const transport::Rows& from = gather_.rows(part.chunk);
+  const std::int64_t skipped = part.rows.begin - partition_->chunk(part.chunk).begin;
+  return {from.data + skipped * from.stride_bytes, config_.dtype, part.rows.size(), config_.k,
+          from.stride_bytes / static_cast<std::int64_t>(dtype_bytes(config_.dtype))};
+}
+
+std::byte* Executor::packed_part(const Part& part) {
+  return packed_.data() + part.wave_row * num_steps_ * gemm::kStepBytes;
+}
+
+// Nobody reads the part's rows of x any more.
+void Executor::packed(const Part& part) {
+  if (part.last) gather_.consumed(part.chunk);
 }
 
 void Executor::pack(int thread) {
@@ -235,54 +256,40 @@ void Executor::pack(int thread) {
     const Range claim = pack_claims_.claim();
     if (claim.size() == 0) return;
     const PackUnit& unit = pack_units_[static_cast<std::size_t>(claim.begin)];
-    const SpanTimer span(config_.trace, SpanKind::kPack, config_.gather.rank, thread, unit.chunk,
-                         gather_.owner(unit.chunk));
+    const Part& part = wave_[unit.part];
+    const SpanTimer span(config_.trace, SpanKind::kPack, config_.gather.rank, thread, part.chunk,
+                         gather_.owner(part.chunk));
     pack_unit(unit);
     hook_(Point::kPacked, thread);
-    std::atomic<int>& left = units_left_[static_cast<std::size_t>(unit.chunk)];
-    if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) gather_.consumed(unit.chunk);
+    if (units_left_[unit.part].fetch_sub(1, std::memory_order_acq_rel) == 1) packed(part);
   }
 }
 
 void Executor::pack_unit(const PackUnit& unit) {
-  const Range rows = partition_->chunk(unit.chunk);
-  const transport::Rows& from = gather_.rows(unit.chunk);
-  const auto elem_bytes = static_cast<std::int64_t>(dtype_bytes(config_.dtype));
-  const ConstMatrixRef x(from.data, config_.dtype, rows.size(), config_.k,
-                         from.stride_bytes / elem_bytes);
+  const Part& part = wave_[unit.part];
+  const ConstMatrixRef x = rows_of(part);
   const bool any_product = !call_->product.sides.empty();
   if (decode()) {
     if (any_product) {
       gemm::pack_decode({.kernels = config_.kernels,
                          .x = x,
-                         .first_row = rows.begin,
+                         .first_row = part.rows.begin,
                          .m = call_->m,
-                         .steps = unit.part,
+                         .steps = unit.range,
                          .packed = packed_.data()});
     }
     // The rows are few: the unit of the first steps copies them whole.
-    if (unit.part.begin == 0) copy_gathered(unit.chunk, {0, rows.size()});
+    if (unit.range.begin == 0) copy_gathered(part, {0, x.rows});
     return;
   }
-  if (any_product) {
-    gemm::pack_tiles(*config_.kernels, x, unit.part, packed_chunk(rows.begin));
-  }
-  copy_gathered(unit.chunk, {gemm::tile_rows(rows.size(), unit.part.begin).begin,
-                             gemm::tile_rows(rows.size(), unit.part.end - 1).end});
+  if (any_product) gemm::pack_tiles(*config_.kernels, x, unit.range, packed_part(part));
+  copy_gathered(part, {gemm::tile_rows(x.rows, unit.range.begin).begin,
+                       gemm::tile_rows(x.rows, unit.range.end - 1).end});
 }
 
-void Executor::copy_gathered(int chunk, Range rows) const {
-  const MatrixRef& gathered = call_->gathered;
-  if (gathered.data == nullptr) return;
-  const transport::Rows& from = gather_.rows(chunk);
-  const std::int64_t first_row = partition_->chunk(chunk).begin;
-  const std::int64_t stride_bytes =
-      gathered.row_stride * static_cast<std::int64_t>(dtype_bytes(gathered.dtype));
-  auto* to = static_cast<std::byte*>(gathered.data) + first_row * stride_bytes;
-  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    std::memcpy(to + row * stride_bytes, from.data + row * from.stride_bytes,
-                static_cast<std::size_t>(from.row_bytes));
-  }
+void Executor::copy_gathered(const Part& part, Range rows) const {
+  if (call_->gathered.data == nullptr) return;
+  copy_rows(rows_of(part), call_->gathered, rows, part.rows.begin);
 }
 
 void Executor::list_groups(std::int64_t group_panels) {

@@ -9,7 +9,7 @@
 //
 // Few rows (decode): every wave is packed, and one multiply after the last reads each weight once.
 // Many rows (prefill): each wave is multiplied at once, its columns outermost, so that a weight is
-// read once per wave; while all ranks of a host enter together there is a single wave.
+// read once per wave; while all ranks of a host enter together, waves are as large as they may be.
 //
 // A call whose right sides belong to a library engine has waves too, but thread 0 alone works: it
 // copies the rows of a wave side by side and hands them to the library in large blocks.
@@ -32,6 +32,7 @@
 #include "exec/hook.hpp"
 #include "exec/library_multiply.hpp"
 #include "exec/team.hpp"
+#include "exec/wave_queue.hpp"
 #include "gemm/product.hpp"
 
 namespace cmm::exec {
@@ -71,10 +72,10 @@ class Executor {
   void run(const Call& call, const schedule::Partition& partition);
 
  private:
-  // What one thread packs at a time: some tiles of a chunk, or (decode) its rows over some steps.
+  // What one thread packs at a time: some tiles of a part, or (decode) its rows over some steps.
   struct PackUnit {
-    int chunk = 0;
-    Range part;
+    std::size_t part = 0;
+    Range range;
   };
   // Neighbouring panels of one side whose accumulators one thread can hold.
   struct ColumnGroup {
@@ -87,14 +88,15 @@ class Executor {
   };
 
   bool decode() const;
-  std::byte* packed_chunk(std::int64_t first_row);
+  ConstMatrixRef rows_of(const Part& part) const;
+  std::byte* packed_part(const Part& part);
   void work(int thread) noexcept;
   void work_or_throw(int thread);
 
   // Thread 0, while the others wait at the barrier.
   void choose_wave();
   void await_wave();
-  void add_chunk(int chunk);
+  void list_packing(std::size_t part);
   void list_groups(std::int64_t group_panels);
   void plan_multiply();
   void drain();
@@ -102,13 +104,14 @@ class Executor {
 
   // Thread 0 alone; the team sleeps and the library brings its own.
   void run_with_library();
-  void stage(int chunk);
+  void stage(const Part& part);
   void multiply_staged();
 
   // Every thread.
   void pack(int thread);
   void pack_unit(const PackUnit& unit);
-  void copy_gathered(int chunk, Range rows) const;
+  void copy_gathered(const Part& part, Range rows) const;
+  void packed(const Part& part);
   void multiply(int thread);
   void multiply_block(int thread, const ColumnGroup& group, std::int64_t row_block, Range units);
 
@@ -116,7 +119,7 @@ class Executor {
   Hook hook_;
   Gather gather_;
   Team team_;
-  AlignedBuffer packed_;                     // max_m rows in either layout
+  AlignedBuffer packed_;                     // the rows of a wave
   std::vector<gemm::Workspace> workspaces_;  // one per thread
   LibraryMultiply library_;
   const std::int64_t num_steps_;  // of k
@@ -132,9 +135,10 @@ class Executor {
   std::exception_ptr failure_;
 
   // Of the running wave; written by thread 0 between barriers.
-  std::vector<int> wave_;
+  WaveQueue queue_;         // chunks that have arrived and wait for a wave
+  std::vector<Part> wave_;  // one part a chunk at most
   std::vector<PackUnit> pack_units_;
-  std::vector<std::atomic<int>> units_left_;  // by chunk: packing still to do
+  std::vector<std::atomic<int>> units_left_;  // by part: packing still to do
   std::vector<gemm::RowTile> tiles_;
   std::vector<ColumnGroup> groups_;
   std::int64_t num_row_blocks_ = 0;

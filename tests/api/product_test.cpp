@@ -80,6 +80,20 @@ TEST(Product, EveryRowCountFromDecodeToPrefill) {
   }
 }
 
+TEST(Product, MoreRowsThanOneWave) {
+  const Reference reference({.m = 2501, .k = 5, .n = {70}, .gathered = true}, SumRule::kChain);
+  for (const int num_ranks : {1, 2, 4}) {
+    for (const Algorithm algorithm : {Algorithm::kDirect, Algorithm::kRing}) {
+      for (const int threads : {1, 2}) {
+        Options options = options_for(algorithm, num_ranks, 2);
+        options.threads = threads;
+        EXPECT_EQ(run_problem(reference, num_ranks, options, 2), "")
+            << label(algorithm, num_ranks, 2) << " threads=" << threads;
+      }
+    }
+  }
+}
+
 TEST(Product, EveryTypeAndInstructionSet) {
   for (const Isa isa : isas()) {
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
