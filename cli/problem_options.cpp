@@ -22,14 +22,6 @@ constexpr int kMaxPieces = 65'536;  // per shard
 constexpr int kMaxWeights = 64;
 constexpr std::int64_t kMaxDeadlineMs = 86'400'000;  // a day
 
-Engine parse_engine(const std::string& name) {
-  if (name == "auto") return Engine::kAuto;
-  if (name == "own") return Engine::kOwn;
-  if (name == "onednn") return Engine::kOneDnn;
-  throw Error(ErrorCode::kInvalidArgument,
-              text("unknown engine '", name, "'; known are auto, own, onednn"));
-}
-
 template <class Int>
 void add_int(CLI::App& app, const char* name, Int& target, IntRange range, const char* help) {
   add_value(

@@ -8,10 +8,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view engine_name(Engine engine) {
-  return engine == Engine::kOneDnn ? "onednn" : engine == Engine::kOwn ? "own" : "auto";
-}
-
 Json spread_json(const Spread& s) {
   return {{"min", s.min}, {"p10", s.p10}, {"median", s.median}, {"p90", s.p90}, {"max", s.max}};
 }
