@@ -1,7 +1,7 @@
 #include "schedule/hierarchical.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <array>
 #include <vector>
 
 namespace cmm::schedule {
@@ -54,11 +54,10 @@ std::vector<Transfer> receives(const Host& host, int num_slots, int l) {
   return list;
 }
 
-// Place of a transfer in the run "all ranks do what stands at place 0, then at place 1, ...", which
-// orders the sends as the receives are ordered: what the schedule needs lies at earlier places.
+// A transfer and its place in the run "all ranks do what stands at place 0, then at place 1, ...",
+// by which sends are ordered as receives are: what a transfer waits for lies at earlier places.
 struct Placed {
-  int step;
-  int within;  // 0: fetches of the step; then by take_index
+  std::array<int, 3> place;  // step; 0 for a fetch, then by take_index; receiver
   Transfer transfer;
 };
 
@@ -72,7 +71,7 @@ std::vector<Transfer> sends(const Shape& shape, const Host& host, int num_slots,
     for (int piece = 0; piece < host.C; ++piece) {
       const int index = piece * other.remote_shards() + distance;
       const Transfer t = fetch(other, num_slots, other.C + index / other.n, index % other.n);
-      placed.push_back({t.step, 0, t});
+      placed.push_back({{t.step, 0, t.to}, t});
     }
   }
   const int num_waves = host.C + host.num_fetch_waves();
@@ -81,11 +80,9 @@ std::vector<Transfer> sends(const Shape& shape, const Host& host, int num_slots,
       if (taker == l) continue;
       const int turn = host.turn_of(wave, taker, l);
       const Transfer t = take(host, num_slots, wave, taker, turn);
-      placed.push_back({t.step, 1 + host.take_index(wave, turn), t});
+      placed.push_back({{t.step, 1 + host.take_index(wave, turn), t.to}, t});
     }
-  std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
-    return std::tie(a.step, a.within, a.transfer.to) < std::tie(b.step, b.within, b.transfer.to);
-  });
+  std::ranges::sort(placed, {}, &Placed::place);
   std::vector<Transfer> list;
   list.reserve(placed.size());
   for (const Placed& p : placed) list.push_back(p.transfer);

@@ -42,9 +42,7 @@ struct Host {
 
   // Waves 0 .. C - 1 are own chunks, wave C + i is the i-th fetch. All n ranks have a part in a
   // wave, but for the last one, which has what remains.
-  constexpr int width(int wave) const {
-    return wave < C ? n : std::min(n, remote_chunks() - (wave - C) * n);
-  }
+  constexpr int width(int wave) const { return std::min(n, remote_chunks() - (wave - C) * n); }
   constexpr int owner(int wave, int l) const {
     return wave < C ? begin + l : (begin + n + ((wave - C) * n + l) % remote_shards()) % P;
   }

@@ -21,8 +21,8 @@ struct Hop {
 
 // Slots that take turns: `size` slots from `first` on, used round robin.
 struct SlotPool {
-  int first = 0;
-  int size = 0;
+  int first;
+  int size;
   constexpr int slot(int i) const { return first + i % size; }
   constexpr int previous(int i) const { return i < size ? kNone : i - size; }  // use before use i
 };

@@ -46,12 +46,9 @@ int slots_or_default(const Shape& shape) {
 // turns. Only recursive doubling keeps any; with too few slots, as many as leave one for turns.
 class Slots {
  public:
-  Slots(const Shape& shape, int num_slots) {
-    if (shape.algorithm == Algorithm::kRecursiveDoubling)
-      kept_ = std::min(recursive_doubling_forwarded_shards(shape.num_ranks) * shape.num_pieces,
-                       num_slots - 1);
-    turns_ = {kept_, num_slots - kept_};
-  }
+  Slots(const Shape& shape, int num_slots)
+      : kept_(std::min(forwarded_chunks(shape), num_slots - 1)), turns_{kept_, num_slots - kept_} {}
+
   int slot(int i) const { return i < kept_ ? i : turns_.slot(i - kept_); }
   int previous(int i) const {  // receive that used the slot before; kNone: none
     const int turn = i < kept_ ? kNone : turns_.previous(i - kept_);
@@ -59,8 +56,13 @@ class Slots {
   }
 
  private:
-  int kept_ = 0;
-  SlotPool turns_;
+  static int forwarded_chunks(const Shape& shape) {
+    if (shape.algorithm != Algorithm::kRecursiveDoubling) return 0;
+    return recursive_doubling_forwarded_shards(shape.num_ranks) * shape.num_pieces;
+  }
+
+  const int kept_;
+  const SlotPool turns_;
 };
 
 // The transfer that is rank `to`'s i-th receive.

@@ -25,7 +25,7 @@ inline std::ostream& operator<<(std::ostream& out, const Shape& shape) {
 inline std::vector<int> host_counts(int P) {
   std::vector<int> hosts;
   for (int H = 1; H <= P; ++H)
-    if (P <= 9 || H <= 4 || H >= P - 1 || H == 7 || H == P / 2) hosts.push_back(H);
+    if (P <= 9 || H <= 2 || H == 7 || H == P / 2 || H == P) hosts.push_back(H);
   return hosts;
 }
 
@@ -45,7 +45,7 @@ inline std::vector<Shape> all_shapes() {
   for (int P = 1; P <= 17; ++P)
     for (const Shape& shape : shapes(P, 4)) list.push_back(shape);
   for (const int P : {33, 64, 65, 100})
-    for (const Shape& shape : shapes(P, P < 64 ? 3 : 2)) list.push_back(shape);
+    for (const Shape& shape : shapes(P, P == 33 ? 2 : 1)) list.push_back(shape);
   return list;
 }
 

@@ -66,6 +66,10 @@ TEST(Verify, HoldsASlotCountToWhatWasAskedFor) {
   schedules[1].num_slots = 3;
   EXPECT_TRUE(complains(shape, schedules, "rank 1 asks for 3 slots"));
   EXPECT_TRUE(verify(kRing, schedules).ok());  // nothing was asked for
+  const Shape single{.algorithm = Algorithm::kDirect, .num_ranks = 4, .num_slots = 1};
+  Schedules of_single = make_all(single);
+  of_single[1].num_slots = 2;
+  EXPECT_TRUE(complains(single, of_single, "rank 1 asks for 2 slots"));
   schedules[1].num_slots = -1;
   EXPECT_TRUE(complains(kRing, schedules, "rank 1 asks for -1 slots"));
 }
