@@ -55,6 +55,8 @@ TEST(Traffic, OverTheBusiestLink) {
   EXPECT_EQ(of(Algorithm::kBidirectional, 8, 3).most_chunks_on_link, 21);  // of half the size
   EXPECT_EQ(of(Algorithm::kRecursiveDoubling, 8, 3).most_chunks_on_link, 12);
   EXPECT_EQ(of(Algorithm::kRecursiveDoubling, 7, 3).most_chunks_on_link, 9);
+  // Between two ranks of a host: what the one owns, and its share of what comes from elsewhere.
+  EXPECT_EQ(of(Algorithm::kHierarchical, 8, 3, 2).most_chunks_on_link, 3 + 3);
 }
 
 TEST(Traffic, BetweenHosts) {
