@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_tile_spills accepts six clean functions, and rejects a spill and a missing function.
+# check_tile_spills accepts six clean functions, and rejects spills and a missing function.
 # usage: check_tile_spills_test.sh CHECK
 set -euo pipefail
 check=$1
@@ -16,12 +16,13 @@ assemble() {
   printf '%s\n ret\n' "$body" >>"$dir/$name.s"
   as -o "$dir/$name.o" "$dir/$name.s"
 }
-assemble clean 'vmovups %zmm1,(%rdi)' 1 2 3 4 5 6
+assemble clean 'vmovups 64(%rbp),%zmm1' 1 2 3 4 5 6
 assemble spill 'vmovups %zmm1,64(%rsp)' 1 2 3 4 5 6
+assemble framed_spill 'vmovups %zmm1,-64(%rbp)' 1 2 3 4 5 6
 assemble missing '' 1 2 3 4 5
 
 "$check" "$dir/clean.o"
-for bad in spill missing; do
+for bad in spill framed_spill missing; do
   if "$check" "$dir/$bad.o"; then
     echo "accepted $bad"
     exit 1

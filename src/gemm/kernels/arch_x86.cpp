@@ -11,8 +11,11 @@ bool has_f16c() {  // clang 14 does not know the name in __builtin_cpu_supports
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
+// Asked once: on a virtual machine a cpuid costs microseconds.
 bool has_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+  static const bool has =
+      __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
+  return has;
 }
 
 bool has_avx512() {
