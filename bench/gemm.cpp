@@ -21,6 +21,7 @@ struct Options {
   std::int64_t n = 4096;
   std::int64_t cold_mib = 300;
   int rounds = 12;
+  bool quick = false;
   std::string json;
 };
 
@@ -184,8 +185,13 @@ int run(int argc, char** argv) {
   app.add_option("--cold-mib", options.cold_mib, "memory of the copies of y")
       ->check(CLI::PositiveNumber);
   app.add_option("--rounds", options.rounds, "runs per figure")->check(CLI::PositiveNumber);
+  app.add_flag("--quick", options.quick, "the fastest instruction set, 3 runs per figure");
   app.add_option("--json", options.json, "file for the figures");
   CLI11_PARSE(app, argc, argv);
+  if (options.quick) {
+    options.rounds = 3;
+    if (options.isas.empty()) options.isas = {std::string(isa_name(default_isa()))};
+  }
 
   std::printf("k %lld, n %lld; shares: best of best, then median of the rounds' shares\n",
               static_cast<long long>(options.k), static_cast<long long>(options.n));

@@ -1,7 +1,9 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
+#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -14,6 +16,33 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+Spread spread(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const std::size_t last = values.size() - 1;
+  return {values[values.size() / 2], values[last / 4], values[last - last / 4]};
+}
+
+nlohmann::json to_json(const Spread& spread) {
+  return {{"median", spread.median},
+          {"low_quartile", spread.low_quartile},
+          {"high_quartile", spread.high_quartile}};
+}
+
+void fill_random(AlignedBuffer& buffer, DType dtype) {
+  // The exponent of [1/2, 1) in each type; sign and mantissa are random.
+  const std::uint32_t exponent = dtype == DType::kF32    ? 0x3f000000u
+                                 : dtype == DType::kBF16 ? 0x3f003f00u
+                                                         : 0x38003800u;
+  const std::uint32_t mantissa = dtype == DType::kF32    ? 0x807fffffu
+                                 : dtype == DType::kBF16 ? 0x807f807fu
+                                                         : 0x83ff83ffu;
+  std::mt19937 random(1);
+  for (std::int64_t i = 0; i < buffer.bytes() / 4; ++i) {
+    buffer.as<std::uint32_t>()[i] = exponent | (static_cast<std::uint32_t>(random()) & mantissa);
+  }
 }
 
 std::vector<Isa> chosen_isas(const std::vector<std::string>& names) {
@@ -41,7 +70,12 @@ nlohmann::json machine() {
       break;
     }
   }
-  return {{"processor", model}, {"num_cores", std::thread::hardware_concurrency()}};
+  char day[16] = {};
+  const std::time_t now = std::time(nullptr);
+  std::tm utc = {};
+  gmtime_r(&now, &utc);
+  std::strftime(day, sizeof(day), "%Y-%m-%d", &utc);
+  return {{"processor", model}, {"num_cores", std::thread::hardware_concurrency()}, {"day", day}};
 }
 
 void write_json(const std::string& path, nlohmann::json report) {

@@ -5,17 +5,31 @@
 #include <string>
 #include <vector>
 
+#include "base/aligned_buffer.hpp"
+#include "cmm/dtype.hpp"
 #include "cmm/isa.hpp"
 
 namespace cmm::bench {
 
 double median(std::vector<double> values);
 
+// Half of all values lie between the quartiles.
+struct Spread {
+  double median = 0;
+  double low_quartile = 0;
+  double high_quartile = 0;
+};
+Spread spread(std::vector<double> values);
+nlohmann::json to_json(const Spread& spread);
+
+// Matrices of random values of both signs with magnitudes in [1/2, 1), as any of the types.
+void fill_random(AlignedBuffer& buffer, DType dtype);
+
 // Every instruction set of this machine, or the named ones. Throws Error(kInvalidArgument,
 // kUnsupported).
 std::vector<Isa> chosen_isas(const std::vector<std::string>& names);
 
-// Processor and number of cores, so that a figure can be placed.
+// Processor, number of cores and day, so that a figure can be placed.
 nlohmann::json machine();
 
 // Writes `report` with the machine to a file; an empty name: nothing. Throws std::runtime_error.
