@@ -14,13 +14,13 @@
 namespace cmm::gemm {
 namespace {
 
-constexpr int kPassColumns = 16;
+constexpr int kHalfColumns = 16;
 
 // How a row of a panel becomes ymm registers; columns 0-15 of the half that `row` points to.
 struct F32Row {
   static constexpr int kElems = 1;  // k, and steps of x, per row
   static constexpr int kRowBytes = 128;
-  static constexpr int kPassBytes = 64;  // of 16 columns
+  static constexpr int kHalfBytes = 64;  // of 16 columns
   static __m256 y(const std::byte* row, int /*step*/, int vector) {
     return _mm256_load_ps(reinterpret_cast<const float*>(row) + 8 * vector);
   }
@@ -29,7 +29,7 @@ struct F32Row {
 struct BF16Row {
   static constexpr int kElems = 2;
   static constexpr int kRowBytes = 128;
-  static constexpr int kPassBytes = 64;
+  static constexpr int kHalfBytes = 64;
   static __m256 y(const std::byte* row, int step, int vector) {
     const __m256i pairs = _mm256_load_si256(reinterpret_cast<const __m256i*>(row) + vector);
     return _mm256_castsi256_ps(step == 0 ? _mm256_slli_epi32(pairs, 16)
@@ -40,71 +40,82 @@ struct BF16Row {
 struct F16Row {
   static constexpr int kElems = 1;
   static constexpr int kRowBytes = 64;
-  static constexpr int kPassBytes = 32;
+  static constexpr int kHalfBytes = 32;
   static __m256 y(const std::byte* row, int /*step*/, int vector) {
     return _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(row) + vector));
   }
 };
 
-// sum[kRows][kPasses][2] += x * k elements of kPasses half panels side by side, from x[0] and
-// row 0 on. A row of y holds kElems steps of x; an odd k leaves half a row, whose padding must not
-// take part (0 * Inf).
-template <class Row, int kRows, int kPasses>
-[[gnu::always_inline]] inline void multiply_add(const float* x, const std::byte* row,
-                                                std::int64_t k, __m256 (&sum)[kRows][kPasses][2]) {
-  const auto add_row = [&sum](const float* steps, const std::byte* y_row, int num_steps) {
+// A block of k for up to 6 rows: acc_out = acc_in (or +0) + x * k elements of y.
+struct BlockArgs {
+  const float* x = nullptr;       // first row, first step
+  std::int64_t x_stride = 0;      // from step to step
+  const std::byte* y = nullptr;   // row of the panel, at the columns wanted
+  std::int64_t k = 0;             // elements; odd only at the end of an odd k
+  std::int64_t ahead_bytes = 0;   // prefetches y this far ahead; 0: not at all
+  const float* acc_in = nullptr;  // [rows][acc_stride]
+  float* acc_out = nullptr;       // the same
+  std::int64_t acc_stride = 0;
+};
+
+// Adds one row of a panel: num_steps steps of kHalves times 16 columns.
+template <class Row, int kRows, int kHalves>
+[[gnu::always_inline]] inline void add_row(const float* x, std::int64_t x_stride,
+                                           const std::byte* row, int num_steps,
+                                           __m256 (&sum)[kRows][kHalves][2]) {
+  CMM_UNROLL
+  for (int step = 0; step < Row::kElems; ++step) {
+    if (step >= num_steps) break;
     CMM_UNROLL
-    for (int step = 0; step < Row::kElems; ++step) {
-      if (step >= num_steps) break;
+    for (int half = 0; half < kHalves; ++half) {
+      // Broadcasts kept for the next half or step do not fit in the registers: load them again.
+      if constexpr (kHalves * Row::kElems > 1) asm("" : "+r"(x));
+      const __m256 y0 = Row::y(row + half * Row::kHalfBytes, step, 0);
+      const __m256 y1 = Row::y(row + half * Row::kHalfBytes, step, 1);
       CMM_UNROLL
-      for (int pass = 0; pass < kPasses; ++pass) {
-        const std::byte* half = y_row + pass * Row::kPassBytes;
-        const __m256 y0 = Row::y(half, step, 0);
-        const __m256 y1 = Row::y(half, step, 1);
-        CMM_UNROLL
-        for (int r = 0; r < kRows; ++r) {
-          const __m256 value = _mm256_broadcast_ss(steps + step * kRows + r);
-          sum[r][pass][0] = _mm256_fmadd_ps(value, y0, sum[r][pass][0]);
-          sum[r][pass][1] = _mm256_fmadd_ps(value, y1, sum[r][pass][1]);
-        }
+      for (int r = 0; r < kRows; ++r) {
+        const __m256 value = _mm256_broadcast_ss(x + step * x_stride + r);
+        sum[r][half][0] = _mm256_fmadd_ps(value, y0, sum[r][half][0]);
+        sum[r][half][1] = _mm256_fmadd_ps(value, y1, sum[r][half][1]);
       }
     }
-  };
-  const std::int64_t full_rows = k / Row::kElems;
-  for (std::int64_t i = 0; i < full_rows; ++i) {
-    add_row(x, row, Row::kElems);
-    x += Row::kElems * kRows;
-    row += Row::kRowBytes;
   }
-  if (k % Row::kElems != 0) add_row(x, row, 1);
 }
 
-// acc_out[kRows][stride] = acc_in (or +0) + x * k elements of kPasses half panels.
-struct BlockArgs {
-  const float* x;
-  const std::byte* row;
-  std::int64_t k;
-  const float* acc_in;
-  float* acc_out;
-  std::int64_t acc_stride;
-};
-template <class Row, int kRows, int kPasses>
+template <class Row, int kRows, int kHalves>
 void multiply_block(const BlockArgs& args) {
-  __m256 sum[kRows][kPasses][2];
+  __m256 sum[kRows][kHalves][2];
   CMM_UNROLL
   for (int r = 0; r < kRows; ++r) {
     CMM_UNROLL
-    for (int v = 0; v < 2 * kPasses; ++v) {
+    for (int v = 0; v < 2 * kHalves; ++v) {
       sum[r][v / 2][v % 2] = args.acc_in == nullptr
                                  ? _mm256_setzero_ps()
                                  : _mm256_loadu_ps(args.acc_in + r * args.acc_stride + 8 * v);
     }
   }
-  multiply_add<Row, kRows, kPasses>(args.x, args.row, args.k, sum);
+
+  const float* x = args.x;
+  const std::byte* row = args.y;
+  const std::int64_t full_rows = args.k / Row::kElems;
+  for (std::int64_t i = 0; i < full_rows; ++i) {
+    if (args.ahead_bytes != 0) {
+      CMM_UNROLL
+      for (int line = 0; line < kHalves * Row::kHalfBytes; line += 64) {
+        _mm_prefetch(reinterpret_cast<const char*>(row + args.ahead_bytes + line), _MM_HINT_T0);
+      }
+    }
+    add_row<Row, kRows, kHalves>(x, args.x_stride, row, Row::kElems, sum);
+    x += Row::kElems * args.x_stride;
+    row += Row::kRowBytes;
+  }
+  // An odd k leaves half a row, whose padding must not take part (0 * Inf).
+  if (args.k % Row::kElems != 0) add_row<Row, kRows, kHalves>(x, args.x_stride, row, 1, sum);
+
   CMM_UNROLL
   for (int r = 0; r < kRows; ++r) {
     CMM_UNROLL
-    for (int v = 0; v < 2 * kPasses; ++v) {
+    for (int v = 0; v < 2 * kHalves; ++v) {
       _mm256_storeu_ps(args.acc_out + r * args.acc_stride + 8 * v, sum[r][v / 2][v % 2]);
     }
   }
@@ -121,14 +132,15 @@ template <int kRows>
 void tile(const TileArgs& args) {
   const int columns = args.panel1 == nullptr ? kPanelColumns : kPairColumns;
   const std::int64_t hint_bytes = args.prefetch_l2 == nullptr ? 0 : args.prefetch_l2_bytes;
-  for (int column = 0; column < columns; column += kPassColumns) {
+  for (int column = 0; column < columns; column += kHalfColumns) {
     const std::int64_t hint_begin = hint_bytes * column / columns;
     prefetch_range(args.prefetch_l2 + hint_begin,
-                   hint_bytes * (column + kPassColumns) / columns - hint_begin);
+                   hint_bytes * (column + kHalfColumns) / columns - hint_begin);
     const std::byte* panel = column < kPanelColumns ? args.panel0 : args.panel1;
     multiply_block<F32Row, kRows, 1>(
         {.x = static_cast<const float*>(args.x),
-         .row = panel + column % kPanelColumns / kPassColumns * F32Row::kPassBytes,
+         .x_stride = kRows,
+         .y = panel + column % kPanelColumns / kHalfColumns * F32Row::kHalfBytes,
          .k = args.num_steps,
          .acc_in = args.acc_in == nullptr ? nullptr : args.acc_in + column,
          .acc_out = args.acc_out + column,
@@ -149,52 +161,68 @@ void widen(const WidenArgs& args) {
   }
 }
 
-// k per visit of a panel in decode: 16 KB of f32. Visiting all panels block by block keeps as many
-// memory streams as there are panels, with few enough accumulators for 16 registers.
-constexpr std::int64_t kDecodeBlock = 128;
-constexpr int kMaxDecodeRows = 6;
+// Decode. Two panels side by side are cut in blocks of k. What fits in the registers, up to 6 rows
+// by half a panel or 3 rows by a whole one, is a part; all parts of a block take turns while it is
+// in L1, and those of the first rows prefetch the next block.
+constexpr std::int64_t kDecodeBlockRows = 64;
+constexpr int kDecodePanels = 2;
+constexpr int kMaxDecodeRows = 24;
 
-template <class Row, int kRows>
-void decode_rows(const DecodeArgs& args) {
-  // Both halves of a panel at once as far as the registers go, so that whole rows are read.
-  constexpr int kPasses = kRows <= 3 ? 2 : 1;
-  const auto* x = static_cast<const float*>(args.x);
-  const std::int64_t acc_stride = std::int64_t{kPanelColumns} * args.num_panels;
-  std::int64_t k0 = 0;
-  do {
-    const std::int64_t k = args.k - k0 < kDecodeBlock ? args.k - k0 : kDecodeBlock;
-    for (int p = 0; p < args.num_panels; ++p) {
-      const std::byte* rows =
-          args.panels + p * args.panel_bytes + k0 / Row::kElems * Row::kRowBytes;
-      for (int half = 0; half < 2; half += kPasses) {
-        float* acc = args.acc + p * kPanelColumns + half * kPassColumns;
-        multiply_block<Row, kRows, kPasses>({.x = x + k0 * kRows,
-                                             .row = rows + half * Row::kPassBytes,
-                                             .k = k,
-                                             .acc_in = k0 == 0 ? nullptr : acc,
-                                             .acc_out = acc,
-                                             .acc_stride = acc_stride});
-      }
+template <class Row>
+void decode_block(const DecodeArgs& args, const BlockArgs& panel_block) {
+  using Part = void (*)(const BlockArgs&);
+  static constexpr Part kWhole[] = {nullptr, multiply_block<Row, 1, 2>, multiply_block<Row, 2, 2>,
+                                    multiply_block<Row, 3, 2>};
+  static constexpr Part kHalf[] = {nullptr,
+                                   nullptr,
+                                   multiply_block<Row, 2, 1>,
+                                   multiply_block<Row, 3, 1>,
+                                   multiply_block<Row, 4, 1>,
+                                   multiply_block<Row, 5, 1>,
+                                   multiply_block<Row, 6, 1>};
+  if (args.rows <= 3) return kWhole[args.rows](panel_block);
+  // Two steps of 6 rows are more than g++ 12 keeps in 16 registers.
+  constexpr int kMaxPartRows = Row::kElems > 1 ? 5 : 6;
+  const int num_tiles = (args.rows + kMaxPartRows - 1) / kMaxPartRows;
+  int row = 0;
+  for (int t = 0; t < num_tiles; ++t) {
+    const int rows = args.rows / num_tiles + (t < args.rows % num_tiles ? 1 : 0);
+    for (int half = 0; half < 2; ++half) {
+      BlockArgs part = panel_block;
+      const std::int64_t acc_offset = row * part.acc_stride + half * kHalfColumns;
+      part.x += row;
+      part.y += half * Row::kHalfBytes;
+      part.ahead_bytes = t == 0 ? part.ahead_bytes : 0;
+      part.acc_in = part.acc_in == nullptr ? nullptr : part.acc_in + acc_offset;
+      part.acc_out += acc_offset;
+      kHalf[rows](part);
     }
-    k0 += k;
-  } while (k0 < args.k);
+    row += rows;
+  }
 }
 
 template <class Row>
 void decode(const DecodeArgs& args) {
-  switch (args.rows) {
-    case 1:
-      return decode_rows<Row, 1>(args);
-    case 2:
-      return decode_rows<Row, 2>(args);
-    case 3:
-      return decode_rows<Row, 3>(args);
-    case 4:
-      return decode_rows<Row, 4>(args);
-    case 5:
-      return decode_rows<Row, 5>(args);
-    case 6:
-      return decode_rows<Row, 6>(args);
+  constexpr std::int64_t kBlockElems = kDecodeBlockRows * Row::kElems;
+  constexpr std::int64_t kBlockBytes = kDecodeBlockRows * Row::kRowBytes;
+  for (int first = 0; first < args.num_panels; first += kDecodePanels) {
+    std::int64_t k0 = 0;
+    do {
+      const std::int64_t k = args.k - k0 < kBlockElems ? args.k - k0 : kBlockElems;
+      for (int p = first; p < first + kDecodePanels && p < args.num_panels; ++p) {
+        float* acc = args.acc + p * kPanelColumns;
+        decode_block<Row>(args,
+                          {.x = static_cast<const float*>(args.x) + k0 * args.rows,
+                           .x_stride = args.rows,
+                           .y = args.panels + p * args.panel_bytes + k0 / kBlockElems * kBlockBytes,
+                           .k = k,
+                           .ahead_bytes = kBlockBytes,
+                           .acc_in = k0 == 0 ? nullptr : acc,
+                           .acc_out = acc,
+                           .acc_stride = std::int64_t{kPanelColumns} * args.num_panels});
+      }
+      k0 += k;
+    } while (k0 < args.k);
   }
 }
 
