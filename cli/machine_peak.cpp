@@ -7,7 +7,7 @@
 namespace cmm::cli {
 
 MachinePeak machine_peak(Isa isa, DType dtype, int num_threads) {
-  const Machine machine = measure_machine(isa, dtype);
+  const Machine machine = known_machine(isa, dtype);
   const int num_cores = std::min(num_threads, machine.num_cores);
   return {.flops = machine.l1_flops * num_cores,
           .read_bytes =

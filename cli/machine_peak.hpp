@@ -13,8 +13,8 @@ struct MachinePeak {
   int num_cores = 1;
 };
 
-// The peak of the cores that `num_threads` threads can use. Takes under a second. Throws as
-// measure_machine.
+// The peak of the cores that `num_threads` threads can use. Throws as known_machine, which
+// measures it.
 MachinePeak machine_peak(Isa isa, DType dtype, int num_threads);
 
 }  // namespace cmm::cli

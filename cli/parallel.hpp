@@ -1,6 +1,8 @@
 // A function on several threads at once.
 #pragma once
 
+#include <sched.h>
+
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -30,7 +32,10 @@ void run_parallel(int num_threads, const Body& body) {
   if (first) std::rethrow_exception(first);
 }
 
+// Cores this process may run on.
 inline int num_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 

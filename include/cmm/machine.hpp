@@ -23,4 +23,8 @@ struct Machine {
 // an instruction set that cannot run here, Error(kOutOfMemory).
 Machine measure_machine(Isa isa, DType dtype);
 
+// The same, measured by the first call in this process for this instruction set and dtype and
+// remembered. What Plan::explain() expects is derived from it.
+Machine known_machine(Isa isa, DType dtype);
+
 }  // namespace cmm

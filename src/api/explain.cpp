@@ -1,11 +1,8 @@
 // What a plan says of itself, with times expected from a measured machine.
 #include <algorithm>
 #include <iomanip>
-#include <map>
-#include <mutex>
 #include <numeric>
 #include <sstream>
-#include <utility>
 
 #include "api/plan_state.hpp"
 #include "base/integers.hpp"
@@ -20,15 +17,6 @@ constexpr double kEntrySeconds = 2e-6;
 // Share of the L1-fed rate that a whole product reaches.
 constexpr double kProductShare = 0.92;
 
-Machine cached_machine(Isa isa, DType dtype) {
-  static std::mutex mutex;
-  static std::map<std::pair<Isa, DType>, Machine> machines;
-  const std::lock_guard lock(mutex);
-  const auto [entry, is_new] = machines.try_emplace({isa, dtype});
-  if (is_new) entry->second = measure_machine(isa, dtype);
-  return entry->second;
-}
-
 std::string numerics_text(Engine engine, Isa isa, DType dtype) {
   if (engine == Engine::kOneDnn) {
     return "oneDNN: f32 sums in an order of that library's choice; no bits are promised";
@@ -42,7 +30,7 @@ std::string numerics_text(Engine engine, Isa isa, DType dtype) {
 
 void estimate_seconds(const api::PlanState& plan, Explanation& out) {
   const ProblemShape& shape = plan.shape();
-  const Machine machine = cached_machine(plan.isa(), shape.dtype);
+  const Machine machine = known_machine(plan.isa(), shape.dtype);
   const double num_ranks = plan.axis().num_ranks();
   const double threads = num_ranks * plan.options().threads;
   const double cores = std::min<double>(threads, machine.num_cores);

@@ -3,7 +3,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "gemm/probe.hpp"
 
@@ -37,6 +40,17 @@ Machine measure_machine(Isa isa, DType dtype) {
                                           .num_streams = kStreams,
                                           .bytes = kProbeBytes / machine.num_cores * 2});
   return machine;
+}
+
+Machine known_machine(Isa isa, DType dtype) {
+  static std::mutex mutex;
+  static std::map<std::pair<Isa, DType>, Machine> machines;
+  const std::lock_guard lock(mutex);
+  auto entry = machines.find({isa, dtype});
+  if (entry == machines.end()) {
+    entry = machines.emplace(std::pair(isa, dtype), measure_machine(isa, dtype)).first;
+  }
+  return entry->second;
 }
 
 }  // namespace cmm
