@@ -46,7 +46,7 @@ std::vector<Transfer> receives(const Host& host, int num_slots, int l) {
   // Round `wave` of this loop: the rank asks for its part of the wave, then for the parts of its
   // siblings in the wave before, which they asked for a round ago.
   for (int wave = host.C; wave <= num_waves; ++wave) {
-    if (wave < num_waves && l < host.width(wave)) list.push_back(fetch(host, num_slots, wave, l));
+    if (l < host.width(wave)) list.push_back(fetch(host, num_slots, wave, l));
     for (int done = wave == host.C ? 0 : wave - 1; done < wave; ++done)
       for (int turn = 0; turn < host.num_turns(done, l); ++turn)
         list.push_back(take(host, num_slots, done, l, turn));
@@ -57,7 +57,7 @@ std::vector<Transfer> receives(const Host& host, int num_slots, int l) {
 // A transfer and its place in the run "all ranks do what stands at place 0, then at place 1, ...",
 // by which sends are ordered as receives are: what a transfer waits for lies at earlier places.
 struct Placed {
-  std::array<int, 3> place;  // step; 0 for a fetch, then by take_index; receiver
+  std::array<int, 2> place;  // step; kNone for a fetch, else take_index
   Transfer transfer;
 };
 
@@ -71,18 +71,17 @@ std::vector<Transfer> sends(const Shape& shape, const Host& host, int num_slots,
     for (int piece = 0; piece < host.C; ++piece) {
       const int index = piece * other.remote_shards() + distance;
       const Transfer t = fetch(other, num_slots, other.C + index / other.n, index % other.n);
-      placed.push_back({{t.step, 0, t.to}, t});
+      placed.push_back({{t.step, kNone}, t});
     }
   }
-  const int num_waves = host.C + host.num_fetch_waves();
-  for (int wave = 0; wave < num_waves && l < host.width(wave); ++wave)
+  for (int wave = 0; l < host.width(wave); ++wave)
     for (int taker = 0; taker < host.n; ++taker) {
       if (taker == l) continue;
       const int turn = host.turn_of(wave, taker, l);
       const Transfer t = take(host, num_slots, wave, taker, turn);
-      placed.push_back({{t.step, 1 + host.take_index(wave, turn), t.to}, t});
+      placed.push_back({{t.step, host.take_index(wave, turn)}, t});
     }
-  std::ranges::sort(placed, {}, &Placed::place);
+  std::ranges::stable_sort(placed, {}, &Placed::place);
   std::vector<Transfer> list;
   list.reserve(placed.size());
   for (const Placed& p : placed) list.push_back(p.transfer);
@@ -94,6 +93,12 @@ Host host_of_rank(const Shape& shape, int rank) {
   int number = 0;
   while (make_host(shape, C, number).begin + make_host(shape, C, number).n <= rank) ++number;
   return make_host(shape, C, number);
+}
+
+// Hosts have one of two numbers of ranks, that of the first or that of the last.
+Host first_host(const Shape& shape) { return make_host(shape, chunks_per_shard(shape), 0); }
+Host last_host(const Shape& shape) {
+  return make_host(shape, chunks_per_shard(shape), shape.num_hosts - 1);
 }
 
 }  // namespace
@@ -109,17 +114,11 @@ RankSchedule hierarchical_rank_schedule(const Shape& shape, int rank, int num_sl
 }
 
 int hierarchical_min_slots(const Shape& shape) {
-  int most = 0;
-  for (int host = 0; host < shape.num_hosts; ++host)
-    most = std::max(most, make_host(shape, chunks_per_shard(shape), host).min_slots());
-  return most;
+  return std::max(first_host(shape).min_slots(), last_host(shape).min_slots());
 }
 
 int hierarchical_num_pools(const Shape& shape) {
-  int most = 0;
-  for (int host = 0; host < shape.num_hosts; ++host)
-    most = std::max(most, make_host(shape, chunks_per_shard(shape), host).num_pools());
-  return most;
+  return std::max(first_host(shape).num_pools(), last_host(shape).num_pools());
 }
 
 }  // namespace cmm::schedule

@@ -22,10 +22,17 @@
 #include <algorithm>
 
 #include "base/integers.hpp"
-#include "schedule/hop.hpp"
 #include "schedule/schedule.hpp"
 
 namespace cmm::schedule {
+
+// Slots that take turns: `size` slots from `first` on, used round robin.
+struct SlotPool {
+  int first;
+  int size;
+  constexpr int slot(int i) const { return first + i % size; }
+  constexpr int previous(int i) const { return i < size ? kNone : i - size; }  // use before use i
+};
 
 // One host of a hierarchical schedule; C is chunks_per_shard. `l` is a rank's local number,
 // 0 <= l < n.
@@ -41,7 +48,7 @@ struct Host {
   constexpr int num_fetch_waves() const { return num_fetches(0); }
 
   // Waves 0 .. C - 1 are own chunks, wave C + i is the i-th fetch. All n ranks have a part in a
-  // wave, but for the last one, which has what remains.
+  // wave, but for the last one, which has what remains. Past it the width is 0 or negative.
   constexpr int width(int wave) const { return std::min(n, remote_chunks() - (wave - C) * n); }
   constexpr int owner(int wave, int l) const {
     return wave < C ? begin + l : (begin + n + ((wave - C) * n + l) % remote_shards()) % P;

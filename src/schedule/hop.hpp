@@ -19,12 +19,4 @@ struct Hop {
   int read;   // it reached the sender as the sender's receive `read`; kNone: the sender owns it
 };
 
-// Slots that take turns: `size` slots from `first` on, used round robin.
-struct SlotPool {
-  int first;
-  int size;
-  constexpr int slot(int i) const { return first + i % size; }
-  constexpr int previous(int i) const { return i < size ? kNone : i - size; }  // use before use i
-};
-
 }  // namespace cmm::schedule

@@ -47,13 +47,12 @@ int slots_or_default(const Shape& shape) {
 class Slots {
  public:
   Slots(const Shape& shape, int num_slots)
-      : kept_(std::min(forwarded_chunks(shape), num_slots - 1)), turns_{kept_, num_slots - kept_} {}
+      : num_slots_(num_slots),
+        kept_(std::min(forwarded_chunks(shape), num_slots - 1)),
+        turns_(num_slots - kept_) {}
 
-  int slot(int i) const { return i < kept_ ? i : turns_.slot(i - kept_); }
-  int previous(int i) const {  // receive that used the slot before; kNone: none
-    const int turn = i < kept_ ? kNone : turns_.previous(i - kept_);
-    return turn == kNone ? kNone : turn + kept_;
-  }
+  int slot(int i) const { return i < num_slots_ ? i : kept_ + (i - kept_) % turns_; }
+  int previous(int i) const { return i < num_slots_ ? kNone : i - turns_; }  // its last user
 
  private:
   static int forwarded_chunks(const Shape& shape) {
@@ -61,8 +60,9 @@ class Slots {
     return recursive_doubling_forwarded_shards(shape.num_ranks) * shape.num_pieces;
   }
 
+  const int num_slots_;
   const int kept_;
-  const SlotPool turns_;
+  const int turns_;  // slots that take turns
 };
 
 // The transfer that is rank `to`'s i-th receive.

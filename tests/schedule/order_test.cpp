@@ -2,7 +2,10 @@
 // the words of its picture, for all ranks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 
 #include "schedule/schedule.hpp"
 #include "schedule/shapes.hpp"
@@ -155,6 +158,25 @@ TEST(Order, HierarchicalSpreadsTheLastTakes) {
   EXPECT_EQ(of_2.back(), (Arrival{9, 0, 1, 3}));
   EXPECT_EQ(of_3.end()[-2], (Arrival{9, 0, 1, 3}));
   EXPECT_EQ(of_3.back(), (Arrival{8, 0, 0, 3}));
+}
+
+TEST(Order, HierarchicalSendsInTheOrderOfItsReceivers) {
+  for (const Shape& shape : all_shapes()) {
+    if (shape.algorithm != Algorithm::kHierarchical) continue;
+    const std::vector<RankSchedule> schedules = make_all(shape);
+    // Place of each transfer into a rank among those of its step: 0 for the fetch, takes from 1.
+    std::map<std::pair<int, int>, int> place;  // by (receiver, chunk)
+    for (const RankSchedule& s : schedules) {
+      std::map<int, int> num_takes;  // by step
+      for (const Transfer& t : s.receives)
+        place[{s.rank, t.chunk}] = host_of(shape, s.rank).has(t.from) ? ++num_takes[t.step] : 0;
+    }
+    for (const RankSchedule& s : schedules) {
+      std::vector<std::array<int, 3>> order;
+      for (const Transfer& t : s.sends) order.push_back({t.step, place[{t.to, t.chunk}], t.to});
+      EXPECT_TRUE(std::ranges::is_sorted(order)) << shape << ", rank " << s.rank;
+    }
+  }
 }
 
 TEST(Order, AtAnyStepTheWorkOfSendingIsShared) {  // no rank is asked by all at once
