@@ -14,7 +14,7 @@ namespace cmm {
 namespace {
 
 constexpr double kPeakSeconds = 0.05;
-constexpr int kStreams = 8;
+constexpr int kStreams = 4;
 constexpr std::int64_t kProbeBytes = std::int64_t{128} << 20;  // several times the last cache
 
 int allowed_cores() {

@@ -9,6 +9,7 @@
 #include "base/aligned_buffer.hpp"
 #include "base/clock.hpp"
 #include "base/integers.hpp"
+#include "gemm/kernels/unroll.hpp"
 
 namespace cmm::gemm {
 namespace {
@@ -77,17 +78,25 @@ double multiply_registers(const TypeKernels& type, std::int64_t rounds) {
   return static_cast<double>(rounds) * type.register_loop_flops;
 }
 
-// 128 bytes, as the kernels read a row of a panel.
+// As the decode kernels read: rows of 128 bytes, several streams in turn, 8 KB prefetched ahead in
+// all. Without the prefetches a Zen 5 core reads 31 GB/s instead of 36, less than decode reaches.
 using Words = std::uint64_t __attribute__((vector_size(16)));
 constexpr std::int64_t kVisitBytes = 128;
+constexpr std::int64_t kAheadBytes = 8192;
 
 template <int num_streams>
 void read_streams(const std::byte* data, std::int64_t stream_bytes) {
-  Words all = {};
+  constexpr std::size_t kWords = kVisitBytes / sizeof(Words);
+  Words all[kWords] = {};  // a chain each, so that none of them sets the pace
   for (std::int64_t offset = 0; offset < stream_bytes; offset += kVisitBytes) {
+    CMM_UNROLL
     for (int s = 0; s < num_streams; ++s) {
-      const auto* words = reinterpret_cast<const Words*>(data + s * stream_bytes + offset);
-      for (std::size_t w = 0; w < kVisitBytes / sizeof(Words); ++w) all |= words[w];
+      const std::byte* row = data + s * stream_bytes + offset;
+      __builtin_prefetch(row + kAheadBytes / num_streams);
+      __builtin_prefetch(row + kAheadBytes / num_streams + 64);
+      const auto* words = reinterpret_cast<const Words*>(row);
+      CMM_UNROLL
+      for (std::size_t w = 0; w < kWords; ++w) all[w] |= words[w];
     }
   }
   keep(all);

@@ -22,7 +22,7 @@ PeakFlops measure_peak(const Kernels& kernels, DType dtype, double seconds);
 
 struct ReadProbe {
   int num_threads = 1;
-  int num_streams = 8;     // read in turn by each thread; one stream does not fill a core
+  int num_streams = 4;     // 1, 2, 4, 8 or 16, read in turn by each thread; one is seldom enough
   std::int64_t bytes = 0;  // of each thread; far beyond the last cache for the speed of memory
   int repeats = 3;
 };
