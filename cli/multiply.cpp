@@ -55,9 +55,9 @@ struct Times {
 };
 
 // A call multiplies some rows of x, so that a long product can report how far it is: the work of a
-// second or so, but enough rows that reading the weights again for each call costs nothing.
+// tenth of a second or so, but enough rows that reading the weights again costs nothing.
 std::int64_t rows_per_call(const Problem& p) {
-  constexpr double kFlopsPerCall = 2e11;
+  constexpr double kFlopsPerCall = 2e10;
   constexpr std::int64_t kLeastRows = 2048;
   const double flops_per_row = 2.0 * static_cast<double>(p.k) * static_cast<double>(p.n);
   const double rows = kFlopsPerCall / std::max(flops_per_row, 1.0);
