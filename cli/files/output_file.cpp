@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -46,7 +47,9 @@ std::string resolve(const std::string& path) {
   if (!S_ISREG(status->st_mode)) {  // a rename would replace /dev/full itself
     throw Error(ErrorCode::kIo, cat(path, ": exists and is not a regular file"));
   }
-  if (::access(path.c_str(), W_OK) != 0) throw_io(path, "cannot overwrite", errno);
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
+    throw_io(path, "cannot overwrite", errno);
+  }
   return std::filesystem::canonical(path).string();
 }
 

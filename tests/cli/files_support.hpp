@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -46,6 +47,18 @@ class InTemporaryFolder : public testing::Test {
 
   std::filesystem::path folder_;
 };
+
+// Runs `call` as a user whom permissions bind: root, whom they do not, becomes nobody for it. False
+// where that is not possible; `call` has not run then.
+template <class Call>
+bool without_root(const Call& call) {
+  constexpr uid_t kNobody = 65534;
+  const bool is_root = ::geteuid() == 0;
+  if (is_root && ::seteuid(kNobody) != 0) return false;
+  call();
+  if (is_root && ::seteuid(0) != 0) throw std::runtime_error("cannot become root again");
+  return true;
+}
 
 // "CODE: MESSAGE" of the Error that `call` throws; "no error" where it throws none.
 template <class Call>

@@ -185,6 +185,19 @@ TEST_F(Writer, ReplacesNothingButRegularFiles) {
   EXPECT_TRUE(contains(error(path("o.txt")), "unknown kind of file"));
 }
 
+TEST_F(Writer, RefusesToReplaceAFileItMayNotWrite) {  // which a rename alone would
+  const std::string name = write("o.npy", "before");
+  ASSERT_EQ(::chmod(name.c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
+  std::string error = "not run";
+  if (!without_root(
+          [&] { error = error_of([&] { write_whole(name, DType::kF32, golden::kF32Data); }); })) {
+    GTEST_SKIP() << "cannot drop root's rights";
+  }
+  EXPECT_TRUE(contains(error, "input/output: " + name + ": cannot overwrite: Permission denied"));
+  EXPECT_EQ(read("o.npy"), "before");
+}
+
 TEST_F(Writer, FollowsLinksAndKeepsPermissions) {
   const std::string target = write("target.npy", "before");
   ASSERT_EQ(::chmod(target.c_str(), 0640), 0);
