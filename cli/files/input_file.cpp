@@ -19,9 +19,10 @@ InputFile::InputFile(std::string path)
   struct stat status;
   if (::fstat(fd_.get(), &status) != 0) throw_io(path_, "cannot read its size", errno);
   if (!S_ISREG(status.st_mode)) {
-    throw Error(ErrorCode::kIo,
-                cat(path_, ": is ", S_ISDIR(status.st_mode) ? "a directory" : "a device or pipe",
-                    "; a regular file is needed"));
+    throw Error(
+        ErrorCode::kIo,
+        cli::text(path_, ": is ", S_ISDIR(status.st_mode) ? "a directory" : "a device or pipe",
+                  "; a regular file is needed"));
   }
   bytes_ = status.st_size;
   if (bytes_ == 0) throw_bad_file(path_, "is empty");
@@ -34,11 +35,11 @@ void InputFile::read(std::int64_t offset_bytes, std::span<std::byte> into,
     const std::int64_t at = offset_bytes + static_cast<std::int64_t>(done);
     const ssize_t got = ::pread(fd_.get(), into.data() + done, into.size() - done, at);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_io(path_, cat("cannot read at byte ", at), errno);
+    if (got < 0) throw_io(path_, cli::text("cannot read at byte ", at), errno);
     if (got == 0) {
       throw_bad_file_at(
           path_, at,
-          cat("the file ends here; ", purpose, " needs ", into.size() - done, " bytes more"));
+          cli::text("the file ends here; ", purpose, " needs ", into.size() - done, " bytes more"));
     }
     done += static_cast<std::size_t>(got);
   }

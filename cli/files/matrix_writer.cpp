@@ -19,8 +19,8 @@ std::int64_t checked_data_bytes(const std::string& spec, DType dtype, std::int64
   const std::int64_t bytes = rows < 0 || cols < 0 ? -1 : matrix_bytes(dtype, rows, cols);
   if (bytes < 0 || bytes > kMaxDataBytes) {
     throw Error(ErrorCode::kInvalidArgument,
-                cat(spec, ": cannot hold ", matrix_text(dtype, rows, cols),
-                    "; sizes are >= 0 and the whole below 2^62 bytes"));
+                cli::text(spec, ": cannot hold ", matrix_text(dtype, rows, cols),
+                          "; sizes are >= 0 and the whole below 2^62 bytes"));
   }
   return bytes;
 }
@@ -45,9 +45,9 @@ void MatrixWriter::write_rows(const ConstMatrixRef& block) {
   if (block.dtype != dtype_ || block.cols != cols_ || block.rows < 0 ||
       block.rows > rows_ - rows_written_) {
     throw Error(ErrorCode::kInvalidArgument,
-                cat(path_, ": ", matrix_text(block.dtype, block.rows, block.cols),
-                    " cannot be written after row ", rows_written_, " of ",
-                    matrix_text(dtype_, rows_, cols_)));
+                cli::text(path_, ": ", matrix_text(block.dtype, block.rows, block.cols),
+                          " cannot be written after row ", rows_written_, " of ",
+                          matrix_text(dtype_, rows_, cols_)));
   }
   rows_written_ += block.rows;
   const auto elem_bytes = static_cast<std::int64_t>(dtype_bytes(dtype_));
@@ -65,8 +65,8 @@ void MatrixWriter::write_rows(const ConstMatrixRef& block) {
 
 void MatrixWriter::commit() {
   if (rows_written_ != rows_) {
-    throw Error(ErrorCode::kInvalidArgument,
-                cat(path_, ": only ", rows_written_, " of ", rows_, " rows have been written"));
+    throw Error(ErrorCode::kInvalidArgument, cli::text(path_, ": only ", rows_written_, " of ",
+                                                       rows_, " rows have been written"));
   }
   file_->commit();
 }

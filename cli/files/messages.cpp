@@ -24,17 +24,17 @@ std::string in_quotes(std::string_view text) {
 }
 
 void throw_bad_file(const std::string& path, const std::string& what) {
-  throw Error(ErrorCode::kBadFile, cat(path, ": ", what));
+  throw Error(ErrorCode::kBadFile, cli::text(path, ": ", what));
 }
 
 void throw_bad_file_at(const std::string& path, std::int64_t offset_bytes,
                        const std::string& what) {
-  throw Error(ErrorCode::kBadFile, cat(path, ": byte ", offset_bytes, ": ", what));
+  throw Error(ErrorCode::kBadFile, cli::text(path, ": byte ", offset_bytes, ": ", what));
 }
 
 void throw_io(const std::string& path, const std::string& what, int error_number) {
   throw Error(ErrorCode::kIo,
-              cat(path, ": ", what, ": ", std::generic_category().message(error_number)));
+              cli::text(path, ": ", what, ": ", std::generic_category().message(error_number)));
 }
 
 }  // namespace cmm::files

@@ -2,19 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <string_view>
 
-namespace cmm::files {
+#include "text.hpp"
 
-// cat("rank ", 3) is "rank 3".
-template <class... Parts>
-std::string cat(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return std::move(out).str();
-}
+namespace cmm::files {
 
 // `text` in single quotes, for a message: control and non-ASCII bytes as \xNN (a file's content
 // must not steer the terminal), cut after 120 bytes.

@@ -32,8 +32,9 @@ Prefix read_prefix(const InputFile& file) {
   const int major = std::to_integer<int>(head[6]);
   const int minor = std::to_integer<int>(head[7]);
   if (major < 1 || major > 3 || minor != 0) {
-    throw_bad_file_at(file.path(), 6,
-                      cat("version ", major, ".", minor, " of .npy; known are 1.0, 2.0, 3.0"));
+    throw_bad_file_at(
+        file.path(), 6,
+        cli::text("version ", major, ".", minor, " of .npy; known are 1.0, 2.0, 3.0"));
   }
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   file.read(8, std::span(head).subspan(8, length_bytes), "the header's length");
@@ -42,10 +43,10 @@ Prefix read_prefix(const InputFile& file) {
 
   const auto prefix_bytes = static_cast<std::int64_t>(8 + length_bytes);
   if (text_bytes > kMaxHeaderBytes || text_bytes > file.bytes() - prefix_bytes) {
-    throw_bad_file_at(
-        file.path(), 8,
-        cat("the header claims ", text_bytes, " bytes; the file has ", file.bytes() - prefix_bytes,
-            " after this, and more than ", kMaxHeaderBytes, " are never read"));
+    throw_bad_file_at(file.path(), 8,
+                      cli::text("the header claims ", text_bytes, " bytes; the file has ",
+                                file.bytes() - prefix_bytes, " after this, and more than ",
+                                kMaxHeaderBytes, " are never read"));
   }
   return {.bytes = prefix_bytes, .text_bytes = text_bytes};
 }
@@ -60,8 +61,8 @@ Tensor read_npy(const std::string& path) {
   const NpyHeader header = parse_npy_header(path, prefix.bytes, text);
 
   if (header.shape.size() != 2) {
-    throw_bad_file(path, cat("holds an array of ", header.shape.size(), " dimensions, ",
-                             shape_text(header.shape), "; a matrix [rows, cols] is needed"));
+    throw_bad_file(path, cli::text("holds an array of ", header.shape.size(), " dimensions, ",
+                                   shape_text(header.shape), "; a matrix [rows, cols] is needed"));
   }
   const std::int64_t rows = header.shape[0];
   const std::int64_t cols = header.shape[1];
@@ -69,12 +70,12 @@ Tensor read_npy(const std::string& path) {
   const std::int64_t data_offset = prefix.bytes + prefix.text_bytes;
   const std::string description = matrix_text(header.dtype, rows, cols);
   if (data_bytes < 0) {
-    throw_bad_file_at(path, prefix.bytes, cat("the size of ", description, " overflows"));
+    throw_bad_file_at(path, prefix.bytes, cli::text("the size of ", description, " overflows"));
   }
   if (data_bytes != file.bytes() - data_offset) {
     throw_bad_file_at(path, data_offset,
-                      cat(description, " takes ", data_bytes, " bytes; the file has ",
-                          file.bytes() - data_offset, " after its header"));
+                      cli::text(description, " takes ", data_bytes, " bytes; the file has ",
+                                file.bytes() - data_offset, " after its header"));
   }
 
   Tensor tensor;
@@ -83,7 +84,7 @@ Tensor read_npy(const std::string& path) {
   file.read(data_offset, {data, static_cast<std::size_t>(data_bytes)}, "the array");
   tensor.view = header.fortran_order ? StridedMatrixRef(data, header.dtype, rows, cols, 1, rows)
                                      : StridedMatrixRef(data, header.dtype, rows, cols, cols, 1);
-  tensor.description = cat(description, " of ", path);
+  tensor.description = cli::text(description, " of ", path);
   return tensor;
 }
 

@@ -44,7 +44,7 @@ class Parser {
         header.shape = parse_shape();
         has_shape = true;
       } else {
-        fail(key_at, cat("unknown or repeated key ", in_quotes(key)));
+        fail(key_at, cli::text("unknown or repeated key ", in_quotes(key)));
       }
       if (!accept(',')) {
         expect('}', "',' or the end of the dict");
@@ -55,7 +55,7 @@ class Parser {
     for (const auto& [present, key] :
          {std::pair(has_descr, "descr"), std::pair(has_order, "fortran_order"),
           std::pair(has_shape, "shape")}) {
-      if (!present) fail(0, cat("the header has no '", key, "'"));
+      if (!present) fail(0, cli::text("the header has no '", key, "'"));
     }
     return header;
   }
@@ -80,7 +80,7 @@ class Parser {
   }
 
   void expect(char c, const char* what) {
-    if (!accept(c)) fail(pos_, cat("expected '", c, "' (", what, "), found ", found()));
+    if (!accept(c)) fail(pos_, cli::text("expected '", c, "' (", what, "), found ", found()));
   }
 
   std::string found() const {
@@ -90,7 +90,7 @@ class Parser {
   std::string_view parse_string(const char* what) {
     const char quote = here() < text_.size() ? text_[pos_] : '\0';
     if (quote != '\'' && quote != '"') {
-      fail(pos_, cat("expected ", what, " in quotes, found ", found()));
+      fail(pos_, cli::text("expected ", what, " in quotes, found ", found()));
     }
     const std::size_t begin = pos_ + 1;
     const std::size_t end = text_.find(quote, begin);
@@ -110,11 +110,12 @@ class Parser {
     }
     if (descr == "|V2") return DType::kBF16;
     if (descr.find('O') != descr.npos) {
-      fail(at, cat("element type ", in_quotes(descr),
-                   ": pickled Python objects, which are never loaded"));
+      fail(at, cli::text("element type ", in_quotes(descr),
+                         ": pickled Python objects, which are never loaded"));
     }
-    fail(at, cat("element type ", in_quotes(descr), descr.starts_with('>') ? " is big endian" : "",
-                 "; supported are '<f4' (f32), '<f2' (f16) and '<V2' (bf16 of ml_dtypes)"));
+    fail(at, cli::text("element type ", in_quotes(descr),
+                       descr.starts_with('>') ? " is big endian" : "",
+                       "; supported are '<f4' (f32), '<f2' (f16) and '<V2' (bf16 of ml_dtypes)"));
   }
 
   bool parse_bool() {
@@ -126,7 +127,7 @@ class Parser {
         return value;
       }
     }
-    fail(pos_, cat("expected True or False, found ", found()));
+    fail(pos_, cli::text("expected True or False, found ", found()));
   }
 
   std::vector<std::int64_t> parse_shape() {
@@ -134,8 +135,8 @@ class Parser {
     expect('(', "the tuple of the shape");
     bool comma = true;
     while (!accept(')')) {
-      if (!comma) fail(pos_, cat("expected ',' or ')' in the shape, found ", found()));
-      if (shape.size() == kMaxDims) fail(pos_, cat("more than ", kMaxDims, " dimensions"));
+      if (!comma) fail(pos_, cli::text("expected ',' or ')' in the shape, found ", found()));
+      if (shape.size() == kMaxDims) fail(pos_, cli::text("more than ", kMaxDims, " dimensions"));
       shape.push_back(parse_int());
       comma = accept(',');
     }
@@ -152,10 +153,10 @@ class Parser {
       if (__builtin_mul_overflow(value, 10, &value) ||
           __builtin_add_overflow(value, digit, &value)) {
         fail(begin,
-             cat("a dimension that overflows 63 bits: ", in_quotes(text_.substr(begin, 24))));
+             cli::text("a dimension that overflows 63 bits: ", in_quotes(text_.substr(begin, 24))));
       }
     }
-    if (pos_ == begin) fail(pos_, cat("expected a dimension >= 0, found ", found()));
+    if (pos_ == begin) fail(pos_, cli::text("expected a dimension >= 0, found ", found()));
     if (pos_ < text_.size() && text_[pos_] == 'L') ++pos_;  // written by Python 2: (3L, 4L)
     return value;
   }
@@ -176,12 +177,12 @@ NpyHeader parse_npy_header(const std::string& path, std::int64_t offset_bytes,
 std::string make_npy_header(DType dtype, std::int64_t rows, std::int64_t cols) {
   constexpr std::size_t kAlignmentBytes = 64;
   constexpr std::size_t kPrefixBytes = 10;  // magic, version, length
-  std::string text = cat("{'descr': '", descr_of(dtype), "', 'fortran_order': False, 'shape': (",
-                         rows, ", ", cols, "), }");
+  std::string text = cli::text("{'descr': '", descr_of(dtype),
+                               "', 'fortran_order': False, 'shape': (", rows, ", ", cols, "), }");
   while ((kPrefixBytes + text.size() + 1) % kAlignmentBytes != 0) text += ' ';
   text += '\n';
-  return cat(kNpyMagic, '\x01', '\0', static_cast<char>(text.size() & 0xff),
-             static_cast<char>(text.size() >> 8), text);
+  return cli::text(kNpyMagic, '\x01', '\0', static_cast<char>(text.size() & 0xff),
+                   static_cast<char>(text.size() >> 8), text);
 }
 
 }  // namespace cmm::files

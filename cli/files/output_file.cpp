@@ -24,9 +24,9 @@ constexpr std::size_t kPendingBytes = std::size_t{1} << 20;
 [[noreturn]] void throw_no_space(int fd, const std::string& path, std::int64_t needed_bytes) {
   struct statvfs disk {};
   std::string present = "an unknown number";
-  if (::fstatvfs(fd, &disk) == 0) present = cat(disk.f_bavail * disk.f_frsize);
-  throw Error(ErrorCode::kIo, cat(path, ": no space left: ", needed_bytes, " bytes are needed, ",
-                                  present, " are present"));
+  if (::fstatvfs(fd, &disk) == 0) present = cli::text(disk.f_bavail * disk.f_frsize);
+  throw Error(ErrorCode::kIo, cli::text(path, ": no space left: ", needed_bytes,
+                                        " bytes are needed, ", present, " are present"));
 }
 
 // What stands at `path`, links followed; nothing where there is no such file.
@@ -35,7 +35,7 @@ std::optional<struct stat> existing(const std::string& path) {
   if (::stat(path.c_str(), &status) == 0) return status;
   if (errno != ENOENT) throw_io(path, "cannot write", errno);
   if (::lstat(path.c_str(), &status) == 0) {
-    throw Error(ErrorCode::kIo, cat(path, ": is a link to a file that does not exist"));
+    throw Error(ErrorCode::kIo, cli::text(path, ": is a link to a file that does not exist"));
   }
   return std::nullopt;
 }
@@ -45,7 +45,7 @@ std::string resolve(const std::string& path) {
   const std::optional<struct stat> status = existing(path);
   if (!status) return path;
   if (!S_ISREG(status->st_mode)) {  // a rename would replace /dev/full itself
-    throw Error(ErrorCode::kIo, cat(path, ": exists and is not a regular file"));
+    throw Error(ErrorCode::kIo, cli::text(path, ": exists and is not a regular file"));
   }
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
     throw_io(path, "cannot overwrite", errno);
@@ -64,8 +64,9 @@ void reserve(int fd, const std::string& path, std::int64_t bytes) {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       static_cast<std::uint64_t>(bytes) > limit.rlim_cur) {
-    throw Error(ErrorCode::kIo, cat(path, ": takes ", bytes, " bytes; this process may write ",
-                                    limit.rlim_cur, " to a file (ulimit -f)"));
+    throw Error(ErrorCode::kIo,
+                cli::text(path, ": takes ", bytes, " bytes; this process may write ",
+                          limit.rlim_cur, " to a file (ulimit -f)"));
   }
   int result = 0;
   do {
@@ -73,7 +74,7 @@ void reserve(int fd, const std::string& path, std::int64_t bytes) {
   } while (result != 0 && errno == EINTR);
   if (result == 0 || errno == EOPNOTSUPP || errno == ENOSYS) return;
   if (errno == ENOSPC) throw_no_space(fd, path, bytes);
-  throw_io(path, cat("cannot reserve ", bytes, " bytes"), errno);
+  throw_io(path, cli::text("cannot reserve ", bytes, " bytes"), errno);
 }
 
 }  // namespace
@@ -110,7 +111,8 @@ void OutputFile::flush() {
 
 void OutputFile::commit() {
   if (written_bytes_ != total_bytes_) {
-    throw std::logic_error(cat(path_, ": ", written_bytes_, " bytes written of ", total_bytes_));
+    throw std::logic_error(
+        cli::text(path_, ": ", written_bytes_, " bytes written of ", total_bytes_));
   }
   flush();
   if (::fsync(fd_.get()) != 0) throw_io(shown_path_, "cannot write to the disk", errno);

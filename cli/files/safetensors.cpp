@@ -72,14 +72,14 @@ const std::pair<const std::string, TensorEntry>& choose(const std::string& path,
   if (!name) {
     if (header.tensors.size() == 1) return *header.tensors.begin();
     throw Error(ErrorCode::kInvalidArgument,
-                cat(path, ": holds ", header.tensors.size(), " tensors; name one as ", path,
-                    ":TENSOR, of ", first_names(header)));
+                cli::text(path, ": holds ", header.tensors.size(), " tensors; name one as ", path,
+                          ":TENSOR, of ", first_names(header)));
   }
   const auto found = header.tensors.find(*name);
   if (found == header.tensors.end()) {
     throw Error(ErrorCode::kInvalidArgument,
-                cat(path, ": no tensor ", in_quotes(*name), " among its ", header.tensors.size(),
-                    "; nearest are ", nearest_names(header, *name)));
+                cli::text(path, ": no tensor ", in_quotes(*name), " among its ",
+                          header.tensors.size(), "; nearest are ", nearest_names(header, *name)));
   }
   return *found;
 }
@@ -88,8 +88,8 @@ DType supported_dtype(const std::string& path, const std::string& name, const Te
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
     if (entry.dtype == safetensors_dtype_name(dtype)) return dtype;
   }
-  throw_bad_file(path, cat("tensor ", in_quotes(name), " has element type ", in_quotes(entry.dtype),
-                           "; supported are F32, BF16 and F16"));
+  throw_bad_file(path, cli::text("tensor ", in_quotes(name), " has element type ",
+                                 in_quotes(entry.dtype), "; supported are F32, BF16 and F16"));
 }
 
 }  // namespace
@@ -100,22 +100,22 @@ Tensor read_safetensors(const std::string& path, const std::optional<std::string
   const auto& [name, entry] = choose(path, header, wanted);
   const DType dtype = supported_dtype(path, name, entry);
   if (entry.shape.size() != 2) {
-    throw_bad_file(path,
-                   cat("tensor ", in_quotes(name), " has ", entry.shape.size(), " dimensions, ",
-                       shape_text(entry.shape), "; a matrix [rows, cols] is needed"));
+    throw_bad_file(
+        path, cli::text("tensor ", in_quotes(name), " has ", entry.shape.size(), " dimensions, ",
+                        shape_text(entry.shape), "; a matrix [rows, cols] is needed"));
   }
   const std::int64_t rows = entry.shape[0];
   const std::int64_t cols = entry.shape[1];
   const std::int64_t data_bytes = matrix_bytes(dtype, rows, cols);
   const std::string description = matrix_text(dtype, rows, cols);
   if (data_bytes < 0) {
-    throw_bad_file(path,
-                   cat("tensor ", in_quotes(name), ": the size of ", description, " overflows"));
+    throw_bad_file(
+        path, cli::text("tensor ", in_quotes(name), ": the size of ", description, " overflows"));
   }
   if (data_bytes != entry.end - entry.begin) {
-    throw_bad_file(path, cat("tensor ", in_quotes(name), ": ", description, " takes ", data_bytes,
-                             " bytes, but data_offsets [", entry.begin, ", ", entry.end,
-                             "] give it ", entry.end - entry.begin));
+    throw_bad_file(path, cli::text("tensor ", in_quotes(name), ": ", description, " takes ",
+                                   data_bytes, " bytes, but data_offsets [", entry.begin, ", ",
+                                   entry.end, "] give it ", entry.end - entry.begin));
   }
 
   Tensor tensor;
@@ -124,7 +124,7 @@ Tensor read_safetensors(const std::string& path, const std::optional<std::string
   file.read(header.data_offset + entry.begin, {data, static_cast<std::size_t>(data_bytes)},
             "the tensor");
   tensor.view = {data, dtype, rows, cols, cols, 1};
-  tensor.description = cat(description, " of ", path, ":", name);
+  tensor.description = cli::text(description, " of ", path, ":", name);
   return tensor;
 }
 

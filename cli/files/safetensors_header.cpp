@@ -30,11 +30,12 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool) override { unexpected("a boolean"); }
   bool number_float(double, const std::string& text) override { unexpected(in_quotes(text)); }
   bool binary(binary_t&) override { unexpected("binary data"); }
-  bool number_integer(std::int64_t value) override { unexpected(cat(value)); }
+  bool number_integer(std::int64_t value) override { unexpected(cli::text(value)); }
 
   bool number_unsigned(std::uint64_t value) override {
-    if (place_ != Place::kShape && place_ != Place::kOffsets) unexpected(cat(value));
-    if (value > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) unexpected(cat(value));
+    if (place_ != Place::kShape && place_ != Place::kOffsets) unexpected(cli::text(value));
+    if (value > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+      unexpected(cli::text(value));
     std::vector<std::int64_t>& list = place_ == Place::kShape ? entry_->shape : offsets_;
     if (list.size() == (place_ == Place::kShape ? kMaxDims : 2)) unexpected("a longer list");
     list.push_back(static_cast<std::int64_t>(value));
@@ -81,7 +82,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
                            : name == "data_offsets" ? 4u
                                                     : 0u;
       if (bit == 0 || (seen_fields_ & bit) != 0)
-        fail(cat("unknown or repeated field ", in_quotes(name)));
+        fail(cli::text("unknown or repeated field ", in_quotes(name)));
       seen_fields_ |= bit;
     }
     return true;
@@ -115,21 +116,22 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
     const std::string_view text = error.what();
     const std::size_t reason = text.find(": ");
     throw_bad_file_at(path_, kLengthBytes + static_cast<std::int64_t>(position),
-                      cat("the header is not JSON: ",
-                          in_quotes(reason == text.npos ? text : text.substr(reason + 2))));
+                      cli::text("the header is not JSON: ",
+                                in_quotes(reason == text.npos ? text : text.substr(reason + 2))));
   }
 
  private:
   enum class Place { kStart, kTop, kMetadata, kTensor, kShape, kOffsets, kEnd };
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw_bad_file(path_, cat("header, entry ", in_quotes(name_), ": ", what));
+    throw_bad_file(path_, cli::text("header, entry ", in_quotes(name_), ": ", what));
   }
   [[noreturn]] void unexpected(const std::string& what) const {
     if (place_ == Place::kStart || (place_ == Place::kTop && name_.empty())) {
-      throw_bad_file_at(path_, kLengthBytes, cat("the header is not a JSON object of tensors"));
+      throw_bad_file_at(path_, kLengthBytes,
+                        cli::text("the header is not a JSON object of tensors"));
     }
-    fail(cat(what, " does not belong here"));
+    fail(cli::text(what, " does not belong here"));
   }
 
   const std::string& path_;
@@ -151,9 +153,10 @@ SafetensorsHeader read_safetensors_header(const InputFile& file) {
   const std::int64_t present_bytes = file.bytes() - kLengthBytes;
   if (length > std::uint64_t{kMaxHeaderBytes} ||
       static_cast<std::int64_t>(length) > present_bytes) {
-    throw_bad_file_at(file.path(), 0,
-                      cat("the header claims ", length, " bytes; the file has ", present_bytes,
-                          " after this, and the format allows ", kMaxHeaderBytes));
+    throw_bad_file_at(
+        file.path(), 0,
+        cli::text("the header claims ", length, " bytes; the file has ", present_bytes,
+                  " after this, and the format allows ", kMaxHeaderBytes));
   }
   std::string text(length, '\0');
   file.read(kLengthBytes, std::as_writable_bytes(std::span(text)), "the header");
@@ -166,9 +169,9 @@ SafetensorsHeader read_safetensors_header(const InputFile& file) {
   const std::int64_t data_bytes = file.bytes() - header.data_offset;
   for (const auto& [name, entry] : header.tensors) {
     if (entry.begin > entry.end || entry.end > data_bytes) {
-      throw_bad_file(file.path(), cat("tensor ", in_quotes(name), ": data_offsets [", entry.begin,
-                                      ", ", entry.end, "] do not lie in the ", data_bytes,
-                                      " bytes of data that follow the header"));
+      throw_bad_file(file.path(), cli::text("tensor ", in_quotes(name), ": data_offsets [",
+                                            entry.begin, ", ", entry.end, "] do not lie in the ",
+                                            data_bytes, " bytes of data that follow the header"));
     }
   }
   return header;
@@ -189,8 +192,9 @@ std::string safetensors_dtype_name(DType dtype) {
 std::string make_safetensors_header(const std::string& name, DType dtype, std::int64_t rows,
                                     std::int64_t cols) {
   if (name.empty() || name == kMetadataName) {
-    throw Error(ErrorCode::kInvalidArgument,
-                cat(in_quotes(name), " cannot be the name of a tensor in a .safetensors file"));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        cli::text(in_quotes(name), " cannot be the name of a tensor in a .safetensors file"));
   }
   const std::int64_t data_bytes = rows * cols * static_cast<std::int64_t>(dtype_bytes(dtype));
   const nlohmann::ordered_json document = {{kMetadataName, {{"format", "pt"}}},
@@ -203,10 +207,10 @@ std::string make_safetensors_header(const std::string& name, DType dtype, std::i
     text = document.dump();
   } catch (const nlohmann::json::type_error&) {
     throw Error(ErrorCode::kInvalidArgument,
-                cat("the tensor name ", in_quotes(name), " is not UTF-8"));
+                cli::text("the tensor name ", in_quotes(name), " is not UTF-8"));
   }
   if (text.size() > kMaxHeaderBytes) {
-    throw Error(ErrorCode::kInvalidArgument, cat("a tensor name of ", name.size(), " bytes"));
+    throw Error(ErrorCode::kInvalidArgument, cli::text("a tensor name of ", name.size(), " bytes"));
   }
   while (text.size() % 8 != 0) text += ' ';
   const std::uint64_t length = text.size();

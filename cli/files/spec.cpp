@@ -10,7 +10,7 @@
 namespace cmm::files {
 namespace {
 [[noreturn]] void throw_bad_spec(const std::string& spec, std::string_view what) {
-  throw Error(ErrorCode::kInvalidArgument, cat(in_quotes(spec), ": ", what));
+  throw Error(ErrorCode::kInvalidArgument, cli::text(in_quotes(spec), ": ", what));
 }
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace cmm::files {
 std::unique_ptr<std::byte[]> allocate_for(const std::string& path, std::int64_t bytes) {
   std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[bytes]);
   if (memory == nullptr) {
-    throw Error(ErrorCode::kOutOfMemory, cat(path, ": no memory for its ", bytes, " bytes"));
+    throw Error(ErrorCode::kOutOfMemory, cli::text(path, ": no memory for its ", bytes, " bytes"));
   }
   return memory;
 }
@@ -23,7 +23,7 @@ std::int64_t matrix_bytes(DType dtype, std::int64_t rows, std::int64_t cols) {
 }
 
 std::string matrix_text(DType dtype, std::int64_t rows, std::int64_t cols) {
-  return cat(dtype_name(dtype), " [", rows, ", ", cols, "]");
+  return cli::text(dtype_name(dtype), " [", rows, ", ", cols, "]");
 }
 
 }  // namespace cmm::files

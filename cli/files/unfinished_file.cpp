@@ -33,13 +33,13 @@ int claim_slot(const std::string& path) {
     State expected = State::kFree;
     if (slots[i].state.compare_exchange_strong(expected, State::kClaimed)) return i;
   }
-  throw Error(ErrorCode::kIo, cat(path, ": more than ", kNumSlots, " files written at once"));
+  throw Error(ErrorCode::kIo, cli::text(path, ": more than ", kNumSlots, " files written at once"));
 }
 
 std::string temporary_name(const std::string& path) {
   std::random_device random;
   const std::uint64_t number = std::uint64_t{random()} << 32 | random();
-  return cat(path, ".part-", std::hex, number);
+  return cli::text(path, ".part-", std::hex, number);
 }
 
 }  // namespace
