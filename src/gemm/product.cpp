@@ -50,7 +50,6 @@ Pairs list_pairs(const Product& product, ColumnRange columns) {
 struct Block {
   std::int64_t first_step = 0;
   std::int64_t num_steps = 0;
-  std::int64_t k = 0;  // elements of k in it
   std::int64_t panel_offset = 0;
   std::int64_t panel_bytes = 0;
 };
@@ -61,10 +60,8 @@ Block block_at(const Product& product, std::int64_t first_step) {
   Block block;
   block.first_step = first_step;
   block.num_steps = std::min<std::int64_t>(kBlockSteps, steps - first_step);
-  const std::int64_t k0 = first_step * per_step;
-  block.k = std::min(block.num_steps * per_step, product.k - k0);
-  block.panel_offset = panel_bytes(product.dtype, k0);
-  block.panel_bytes = panel_bytes(product.dtype, block.k);
+  block.panel_offset = panel_bytes(product.dtype, first_step * per_step);
+  block.panel_bytes = panel_bytes(product.dtype, block.num_steps * per_step);
   return block;
 }
 
@@ -176,7 +173,7 @@ class Call {
     if (type_.widen != nullptr) {
       for (int i = 0; i < pair.num_panels; ++i) {
         float* out = widened_ + std::int64_t{i} * kBlockSteps * kPanelColumns;
-        type_.widen({panel[i], block.k, out});
+        type_.widen({panel[i], block.num_steps, out});  // where panels are widened, a step is a k
         panel[i] = reinterpret_cast<const std::byte*>(out);
       }
     }
