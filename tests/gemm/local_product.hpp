@@ -79,81 +79,98 @@ inline std::vector<std::uint32_t> oracle_product(const ProductCase& c, const Ope
   return bits;
 }
 
+inline ConstMatrixRef rows_of(Stored& x, Range rows) {
+  ConstMatrixRef part = x.ref();
+  part.data = x.element(rows.begin, 0);
+  part.rows = rows.size();
+  return part;
+}
+
+// Exactly as many bytes as `rows` packed rows have, between guard pages.
+inline GuardedBuffer packed_buffer(const gemm::Product& product, std::int64_t rows, Flush flush) {
+  return GuardedBuffer(static_cast<std::size_t>(
+                           gemm::packed_bytes(*product.kernels, product.dtype, rows, product.k)),
+                       flush);
+}
+
+template <class Call>
+void for_columns(const gemm::Product& product, const Cut& cut, Call&& call) {
+  const std::int64_t num_panels = product.sides[0].y->num_panels();
+  for (std::int64_t p = 0; p < num_panels; p += cut.panels_per_call) {
+    call(gemm::ColumnRange{0, p, std::min(num_panels, p + cut.panels_per_call)});
+  }
+}
+
+// The rows of each chunk and the halves of k are packed apart, as different threads would.
+inline void run_decode(const gemm::Product& product, Stored& x, std::int64_t m, const Cut& cut) {
+  gemm::Workspace workspace;
+  GuardedBuffer packed = packed_buffer(product, m, cut.flush);
+  const std::int64_t steps = gemm::num_steps(*product.kernels, product.dtype, product.k);
+  const std::int64_t chunk_rows = std::min(cut.chunk_rows, m);
+  for (std::int64_t row = 0; row < m; row += chunk_rows) {
+    const Range rows = {row, std::min(m, row + chunk_rows)};
+    for (Range half : {Range{0, steps / 2}, Range{steps / 2, steps}}) {
+      gemm::pack_decode({product.kernels, rows_of(x, rows), row, m, half, packed.data()});
+    }
+  }
+  for_columns(product, cut, [&](gemm::ColumnRange columns) {
+    gemm::multiply_decode(product, packed.data(), m, columns, workspace);
+  });
+}
+
+inline void run_tiles(const gemm::Product& product, Stored& x, std::int64_t m, const Cut& cut) {
+  gemm::Workspace workspace;
+  std::vector<GuardedBuffer> chunks;
+  std::vector<gemm::RowTile> tiles;
+  const std::int64_t chunk_rows = std::min(cut.chunk_rows, m);
+  for (std::int64_t row = 0; row < m; row += chunk_rows) {
+    const Range chunk = {row, std::min(m, row + chunk_rows)};
+    chunks.push_back(packed_buffer(product, chunk.size(), cut.flush));
+    std::byte* packed = chunks.back().data();
+    const std::int64_t num_tiles = gemm::num_tiles(chunk.size());
+    for (Range half : {Range{num_tiles / 2, num_tiles}, Range{0, num_tiles / 2}}) {
+      gemm::pack_tiles(*product.kernels, rows_of(x, chunk), half, packed);
+    }
+    for (std::int64_t t = 0; t < num_tiles; ++t) {
+      const Range rows = gemm::tile_rows(chunk.size(), t);
+      tiles.push_back({packed, chunk.size(), rows.begin, chunk.begin + rows.begin,
+                       static_cast<int>(rows.size())});
+    }
+  }
+  for (std::size_t t = 0; t < tiles.size(); t += gemm::kMaxTiles) {
+    const std::size_t count = std::min<std::size_t>(gemm::kMaxTiles, tiles.size() - t);
+    for_columns(product, cut, [&](gemm::ColumnRange columns) {
+      gemm::multiply_tiles(product, std::span(tiles).subspan(t, count), columns, workspace);
+    });
+  }
+}
+
 // [m, n] output bits by the drivers. Throws std::runtime_error where bytes between the rows of the
 // output changed.
 inline std::vector<std::uint32_t> driver_product(const ProductCase& c, const Operands& operands,
                                                  const Cut& cut) {
-  const gemm::Kernels& kernels = gemm::kernels(c.isa);
   Stored x(operands.x, c.dtype, c.k + 3, cut.flush);
   Stored out(Values(c.m, c.n, std::numeric_limits<float>::quiet_NaN()), c.out_dtype, c.n + 5,
              cut.flush);
-  std::vector<std::unique_ptr<Stored>> stored;
+  std::vector<std::unique_ptr<Stored>> bias;
   std::vector<gemm::Panels> panels;
   std::vector<gemm::Side> sides;
   for (const Values& y : operands.y) {
     panels.emplace_back(Stored(y, c.dtype, c.n + 1, cut.flush).ref());
   }
   for (std::size_t s = 0; s < panels.size(); ++s) {
-    stored.push_back(std::make_unique<Stored>(operands.bias[s], DType::kF32, c.n, cut.flush));
+    bias.push_back(std::make_unique<Stored>(operands.bias[s], DType::kF32, c.n, cut.flush));
     sides.push_back({.y = &panels[s],
-                     .bias = c.bias ? static_cast<const float*>(stored[s]->ref().data) : nullptr,
+                     .bias = c.bias ? static_cast<const float*>(bias[s]->ref().data) : nullptr,
                      .activation = c.activation,
                      .out = out.writable_ref()});
   }
-  const gemm::Product product = {
-      .kernels = &kernels, .dtype = c.dtype, .k = c.k, .sides = sides, .swiglu = c.swiglu};
-  gemm::Workspace workspace;
-  const std::int64_t num_panels = panels[0].num_panels();
-  auto for_columns = [&](auto&& call) {
-    for (std::int64_t p = 0; p < num_panels; p += cut.panels_per_call) {
-      call(gemm::ColumnRange{0, p, std::min(num_panels, p + cut.panels_per_call)});
-    }
-  };
-  if (cut.decode) {
-    // Exactly as many bytes as the layout has, between guard pages as well.
-    GuardedBuffer packed(static_cast<std::size_t>(gemm::packed_bytes(kernels, c.dtype, c.m, c.k)),
-                         cut.flush);
-    for (std::int64_t row = 0; row < c.m; row += cut.chunk_rows) {
-      const std::int64_t rows = std::min(cut.chunk_rows, c.m - row);
-      ConstMatrixRef part = x.ref();
-      part.data = x.element(row, 0);
-      part.rows = rows;
-      const std::int64_t steps = gemm::num_steps(kernels, c.dtype, c.k);
-      for (Range half : {Range{0, steps / 2}, Range{steps / 2, steps}}) {
-        gemm::pack_decode({&kernels, part, row, c.m, half, packed.data()});
-      }
-      if (rows == c.m) break;
-    }
-    for_columns([&](gemm::ColumnRange columns) {
-      gemm::multiply_decode(product, packed.data(), c.m, columns, workspace);
-    });
-  } else {
-    std::vector<std::unique_ptr<GuardedBuffer>> chunks;
-    std::vector<gemm::RowTile> tiles;
-    const std::int64_t chunk_rows = std::min(cut.chunk_rows, std::max<std::int64_t>(c.m, 1));
-    for (std::int64_t row = 0; row < c.m; row += chunk_rows) {
-      ConstMatrixRef part = x.ref();
-      part.data = x.element(row, 0);
-      part.rows = std::min(chunk_rows, c.m - row);
-      chunks.push_back(std::make_unique<GuardedBuffer>(
-          static_cast<std::size_t>(gemm::packed_bytes(kernels, c.dtype, part.rows, c.k)),
-          cut.flush));
-      const std::int64_t num_tiles = gemm::num_tiles(part.rows);
-      gemm::pack_tiles(kernels, part, {num_tiles / 2, num_tiles}, chunks.back()->data());
-      gemm::pack_tiles(kernels, part, {0, num_tiles / 2}, chunks.back()->data());
-      for (std::int64_t t = 0; t < num_tiles; ++t) {
-        const Range rows = gemm::tile_rows(part.rows, t);
-        tiles.push_back({chunks.back()->data(), part.rows, rows.begin, row + rows.begin,
-                         static_cast<int>(rows.size())});
-      }
-    }
-    for (std::size_t t = 0; t < tiles.size(); t += gemm::kMaxTiles) {
-      const std::size_t count = std::min<std::size_t>(gemm::kMaxTiles, tiles.size() - t);
-      for_columns([&](gemm::ColumnRange columns) {
-        gemm::multiply_tiles(product, std::span(tiles).subspan(t, count), columns, workspace);
-      });
-    }
-  }
+  const gemm::Product product = {.kernels = &gemm::kernels(c.isa),
+                                 .dtype = c.dtype,
+                                 .k = c.k,
+                                 .sides = sides,
+                                 .swiglu = c.swiglu};
+  cut.decode ? run_decode(product, x, c.m, cut) : run_tiles(product, x, c.m, cut);
   if (!out.gaps_untouched()) throw std::runtime_error("bytes between the rows of out changed");
   std::vector<std::uint32_t> bits;
   for (std::int64_t i = 0; i < c.m; ++i) {

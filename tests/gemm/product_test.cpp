@@ -65,10 +65,10 @@ TEST_P(Product, BitsDoNotDependOnChunksOrColumnSplits) {
 TEST_P(Product, DecodeBitsDoNotDependOnColumnSplits) {
   for (DType dtype : kDTypes) {
     for (std::int64_t m : {1, 2, 4, 6}) {
-      const ProductCase c = {.isa = isa(), .dtype = dtype, .m = m, .k = 515, .n = 1300};
+      const ProductCase c = {.isa = isa(), .dtype = dtype, .m = m, .k = 259, .n = 1300};
       const Operands operands = random_operands(c);
       const auto want = oracle_product(c, operands);
-      for (std::int64_t panels : {1, 2, 7, 15, 16, 17, 41}) {
+      for (std::int64_t panels : {1, 7, 16, 17, 41}) {
         const Cut cut = {.decode = true, .panels_per_call = panels};
         EXPECT_EQ(differences(c, driver_product(c, operands, cut), want), "")
             << "calls of " << panels << " panels";
