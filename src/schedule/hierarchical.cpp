@@ -1,7 +1,7 @@
 #include "schedule/hierarchical.hpp"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 #include <vector>
 
 namespace cmm::schedule {
@@ -57,7 +57,7 @@ std::vector<Transfer> receives(const Host& host, int num_slots, int l) {
 // A transfer and its place in the run "all ranks do what stands at place 0, then at place 1, ...",
 // by which sends are ordered as receives are: what a transfer waits for lies at earlier places.
 struct Placed {
-  std::array<int, 2> place;  // step; kNone for a fetch, else take_index
+  std::pair<int, int> place;  // step; take_index, 0 for fetches, which are listed first
   Transfer transfer;
 };
 
@@ -71,7 +71,7 @@ std::vector<Transfer> sends(const Shape& shape, const Host& host, int num_slots,
     for (int piece = 0; piece < host.C; ++piece) {
       const int index = piece * other.remote_shards() + distance;
       const Transfer t = fetch(other, num_slots, other.C + index / other.n, index % other.n);
-      placed.push_back({{t.step, kNone}, t});
+      placed.push_back({{t.step, 0}, t});
     }
   }
   for (int wave = 0; l < host.width(wave); ++wave)

@@ -26,7 +26,7 @@ class Replayer {
   }
 
   Replay run() {
-    while (move_all() || multiply_what_is_waited_for()) continue;
+    for (bool moved = true; moved;) moved = move_all() || multiply_what_is_waited_for();
     result_.completed = true;
     for (std::size_t rank = 0; rank < schedules_.size(); ++rank) {
       if (next_[rank] == list(rank).size()) continue;
