@@ -33,7 +33,7 @@ TEST_P(Product, EveryRowCountByTilesAndByDecode) {
   for (DType dtype : kDTypes) {
     const int max_decode = gemm::max_decode_rows(gemm::kernels(isa()), dtype);
     ASSERT_GE(max_decode, 1);
-    for (std::int64_t m = 1; m <= 20; ++m) {
+    for (std::int64_t m = 1; m <= 26; ++m) {
       const ProductCase c = {.isa = isa(), .dtype = dtype, .m = m, .k = 131, .n = 101};
       const Operands operands = random_operands(c);
       const auto want = oracle_product(c, operands);
@@ -110,8 +110,10 @@ TEST_P(Product, SwiGluOverGateAndUp) {
         c.swiglu = true;
         expect_right(c, {});
         expect_right(c, {.panels_per_call = 3});
-        c.m = 3;
-        expect_right(c, {.decode = true, .panels_per_call = 7});
+        for (int m : {3, gemm::max_decode_rows(gemm::kernels(isa()), dtype)}) {
+          c.m = m;
+          expect_right(c, {.decode = true, .panels_per_call = 17});
+        }
       }
     }
   }
