@@ -75,10 +75,12 @@ TEST(Replay, KeepsASlotUntilItsChunkIsForwarded) {
   EXPECT_TRUE(result.violations.empty());
 
   // Without the wait chunk 1 is gone before it is forwarded.
+  Transfer to_other_slot = forward;
+  to_other_slot.write_slot = 1;
   schedules = two_into_one_slot(kNone);
-  schedules[0].sends = {forward};
-  schedules[2].receives = {forward};
-  schedules[2].num_slots = 1;
+  schedules[0].sends = {to_other_slot};
+  schedules[2].receives = {to_other_slot};
+  schedules[2].num_slots = 2;
   EXPECT_EQ(replay(kDirect3, schedules, Walk::kPull).violations.back(),
             "rank 0 sends chunk 1 to rank 2 from slot 0, which holds chunk 2");
 }

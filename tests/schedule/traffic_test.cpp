@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 
+#include "cmm/error.hpp"
 #include "schedule/shapes.hpp"
 
 namespace cmm::schedule {
@@ -22,14 +24,17 @@ TEST(Traffic, OfOneRankIsNone) {
   }
 }
 
-TEST(Traffic, EachRankReceivesAndSendsAllButItsOwn) {
+TEST(Traffic, CountsWhatEachRankReceivesAndSends) {
   for (const Shape& shape : all_shapes()) {
     const Traffic t = traffic(shape);
     EXPECT_EQ(t.chunks_into_rank, received_chunks(shape)) << shape;
-    if (shape.algorithm == Algorithm::kHierarchical) continue;
-    EXPECT_EQ(t.most_chunks_out, received_chunks(shape)) << shape;
+    std::size_t most_sends = 0;
+    for (const RankSchedule& s : make_all(shape)) most_sends = std::max(most_sends, s.sends.size());
+    EXPECT_EQ(t.most_chunks_out, static_cast<int>(most_sends)) << shape;
   }
 }
+
+TEST(Traffic, RefusesAShapeThatCannotBe) { EXPECT_THROW(traffic({.num_ranks = 0}), Error); }
 
 TEST(Traffic, StepsAndHops) {
   for (int P = 2; P <= 33; ++P)
@@ -47,6 +52,10 @@ TEST(Traffic, StepsAndHops) {
       EXPECT_EQ(of(Algorithm::kHierarchical, 2 * P, Q, 2).num_steps, Q + 1);
       EXPECT_EQ(of(Algorithm::kHierarchical, P, Q, P).most_hops, 1);
     }
+}
+
+TEST(Traffic, CountsTheHopsOfTheOnlyChunkThatIsForwarded) {  // shard 2, by rank 0 to rank 1
+  EXPECT_EQ(of(Algorithm::kHierarchical, 3, 1, 2).most_hops, 2);
 }
 
 TEST(Traffic, OverTheBusiestLink) {
