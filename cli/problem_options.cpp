@@ -17,6 +17,7 @@
 namespace cmm::cli {
 namespace {
 
+constexpr int kMaxAllThreads = 16'384;
 constexpr int kMaxThreads = 1024;   // per rank
 constexpr int kMaxPieces = 65'536;  // per shard
 constexpr int kMaxWeights = 64;
@@ -55,6 +56,12 @@ void check_isa(Isa isa) {
 // What remains to decide and to check once ranks and extents are known.
 Problem completed(Problem p, std::optional<int> threads) {
   p.threads = threads.value_or(std::max(1, num_cores() / p.ranks));
+  if (std::int64_t{p.ranks} * p.threads > kMaxAllThreads) {
+    throw Error(ErrorCode::kInvalidArgument,
+                text("--ranks ", p.ranks, " of --threads ", p.threads, " are ",
+                     std::int64_t{p.ranks} * p.threads, " threads; give at most ", kMaxAllThreads,
+                     " over all ranks"));
+  }
   if (p.hosts > p.ranks) {
     throw Error(ErrorCode::kInvalidArgument, text("--hosts is ", p.hosts, " but --ranks is ",
                                                   p.ranks, "; give at most one host per rank"));

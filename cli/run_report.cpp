@@ -114,8 +114,9 @@ std::string RunReport::str() const {
   Table head;
   head.add({"problem", shape_text(problem)});
   head.add({"ranks", ranks_text(problem)});
-  head.add({"algorithm", text(algorithm_name(t.plan.algorithm), ", pieces ", t.plan.pieces, ": ",
-                              t.plan.reason)});
+  head.add({"algorithm", text(algorithm_name(t.plan.algorithm), ", ", t.plan.pieces,
+                              t.plan.pieces == 1 ? " piece per shard" : " pieces per shard")});
+  head.add({"because", t.plan.reason});
   head.add({"multiply", text(isa_name(t.plan.isa), ", engine ", engine_name(t.engine), ": ",
                              definition_text(definition_of(problem, t.engine)))});
 
@@ -143,8 +144,8 @@ std::string RunReport::str() const {
   }
   figures.add({"output hash", hash_text(output_hash)});
   if (check) figures.add({"check", check->verdict()});
-  return head.str() + "\n" + text("seconds of ", t.repeats, " repeats\n") + times.str() + "\n" +
-         figures.str();
+  return head.str() + "\n" + text("times of ", t.repeats, t.repeats == 1 ? " call\n" : " calls\n") +
+         times.str() + "\n" + figures.str();
 }
 
 }  // namespace cmm::cli

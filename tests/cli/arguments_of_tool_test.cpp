@@ -63,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"run --rows 3,4 --ranks 3", "--rows 3,4 has 2 entries but --ranks is 3; give 3"},
         Refusal{"run --rows 3,4 --m 8", "--rows 3,4 sums to 7 but --m is 8"},
         Refusal{"plan --rows 3,4 --ranks 3", "--rows 3,4 has 2 entries"},
+        Refusal{"run --ranks 4096 --threads 5", "are 20480 threads; give at most 16384"},
         Refusal{"run --ranks 2 --hosts 3", "--hosts is 3 but --ranks is 2"},
         Refusal{"run --m 4000000000 --k 4000000000", "x [m, k] = [4000000000, 4000000000]"},
         Refusal{"run --k 4000000000 --n 4000000000", "y [k, n] = [4000000000, 4000000000]"},
