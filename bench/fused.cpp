@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <barrier>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <thread>
@@ -43,10 +44,19 @@ enum Version {
   kBarrier,             // the ranks meet
   kGatherThenProduct,   // the direct all_gather, then the product of the copy
   kBarrierThenProduct,  // a barrier, the product of the peers' rows in place, a barrier
+  // The last rank enters each call half a product late.
+  kLateFused,
+  kLateBarrierThenProduct,
   kNumVersions
 };
-constexpr const char* kNames[kNumVersions] = {
-    "fused", "product", "all_gather", "barrier", "all_gather_then_product", "barrier_then_product"};
+constexpr const char* kNames[kNumVersions] = {"fused",
+                                              "product",
+                                              "all_gather",
+                                              "barrier",
+                                              "all_gather_then_product",
+                                              "barrier_then_product",
+                                              "late_fused",
+                                              "late_barrier_then_product"};
 
 struct Case {
   DType dtype = DType::kF32;
@@ -87,6 +97,7 @@ class Rank {
       : case_(c),
         x_(x),
         barrier_(barrier),
+        is_last_(mesh.rank() == c.num_ranks - 1),
         n_local_(c.n_local(mesh.rank())),
         fused_(Plan::make(mesh.axis("tp"), shape(), options(c.algorithm))),
         direct_(Plan::make(mesh.axis("tp"), shape(), options(Algorithm::kDirect))),
@@ -105,9 +116,18 @@ class Rank {
   }
 
   // `calls` calls of each version.
-  Sample sample(int calls) {
+  Sample sample(int calls, double late_seconds) {
+    const auto fused = [&] { all_gather_matmul(fused_, x_local_, next_y(), out()); };
+    const auto barrier_then_product = [&] {
+      barrier_.arrive_and_wait();
+      multiply(x_.whole);
+      barrier_.arrive_and_wait();
+    };
+    const auto be_late = [&] {
+      if (is_last_) std::this_thread::sleep_for(std::chrono::duration<double>(late_seconds));
+    };
     Sample times;
-    times[kFused] = timed(calls, [&] { all_gather_matmul(fused_, x_local_, next_y(), out()); });
+    times[kFused] = timed(calls, fused);
     times[kProduct] = timed(calls, [&] { multiply(x_.whole); });
     times[kGather] = timed(calls, [&] { all_gather(fused_, x_local_, gathered()); });
     times[kBarrier] = timed(calls, [&] { barrier_.arrive_and_wait(); });
@@ -115,10 +135,14 @@ class Rank {
       all_gather(direct_, x_local_, gathered());
       multiply(gathered());
     });
-    times[kBarrierThenProduct] = timed(calls, [&] {
-      barrier_.arrive_and_wait();
-      multiply(x_.whole);
-      barrier_.arrive_and_wait();
+    times[kBarrierThenProduct] = timed(calls, barrier_then_product);
+    times[kLateFused] = timed(calls, [&] {
+      be_late();
+      fused();
+    });
+    times[kLateBarrierThenProduct] = timed(calls, [&] {
+      be_late();
+      barrier_then_product();
     });
     return times;
   }
@@ -149,6 +173,7 @@ class Rank {
   const Case& case_;
   const SharedX& x_;
   std::barrier<>& barrier_;
+  bool is_last_;
   std::int64_t n_local_;
   Plan fused_;
   Plan direct_;
@@ -183,22 +208,27 @@ Result measure(const Case& c, int rounds) {
   const SharedX x(c);
   std::barrier<> barrier(c.num_ranks);
   std::vector<Sample> samples(static_cast<std::size_t>(c.num_ranks));
-  int calls = 1;  // written by rank 0 between barriers, as is the result
+  // Written by rank 0 between barriers, as is the result.
+  int calls = 1;
+  double late_seconds = 0;
   Result result;
   run_ranks({{"tp", c.num_ranks}}, [&](Mesh& mesh) {
     const auto r = static_cast<std::size_t>(mesh.rank());
     try {
       Rank rank(mesh, c, x, barrier);
-      rank.sample(1);  // first touch of outputs, threads and caches
+      rank.sample(1, 0);  // first touch of outputs, threads and caches
       for (int round = -1; round < rounds; ++round) {
-        samples[r] = rank.sample(calls);
+        samples[r] = rank.sample(calls, late_seconds);
         barrier.arrive_and_wait();
         if (r == 0) {
           const auto seconds = durations(samples, calls);
           for (std::size_t v = 0; v < kNumVersions && round >= 0; ++v) {
             result.seconds[v].push_back(seconds[v]);
           }
-          if (round < 0) calls = static_cast<int>(std::ceil(kSampleSeconds / seconds[kFused]));
+          if (round < 0) {
+            calls = static_cast<int>(std::ceil(kSampleSeconds / seconds[kFused]));
+            late_seconds = 0.5 * seconds[kProduct];
+          }
         }
         barrier.arrive_and_wait();
       }
@@ -248,8 +278,9 @@ void print_head(const Case& c, const Machine& machine) {
       dtype_name(c.dtype).data(), c.num_ranks, c.threads_per_rank,
       c.threads_per_rank == 1 ? "" : "s", static_cast<long long>(c.k), static_cast<long long>(c.n),
       1e-9 * machine.l1_flops, 1e-9 * machine.read_bytes_per_second);
-  std::printf("%6s %10s %17s %10s %8s %9s %9s %7s %8s %8s\n", "m", "fused ms", "quartiles",
-              "bound ms", "T/bound", "speed-up", "in place", "hidden", "of peak", "of read");
+  std::printf("%6s %10s %17s %10s %8s %9s %9s %7s %7s %8s %8s\n", "m", "fused ms", "quartiles",
+              "bound ms", "T/bound", "speed-up", "in place", "late", "hidden", "of peak",
+              "of read");
 }
 
 nlohmann::json report(const Case& c, const Result& result, const Machine& machine) {
@@ -263,6 +294,8 @@ nlohmann::json report(const Case& c, const Result& result, const Machine& machin
       median_ratio(result.seconds[kGatherThenProduct], result.seconds[kFused]);
   const double over_in_place =
       median_ratio(result.seconds[kBarrierThenProduct], result.seconds[kFused]);
+  const double over_late =
+      median_ratio(result.seconds[kLateBarrierThenProduct], result.seconds[kLateFused]);
   const double flops =
       2.0 * static_cast<double>(c.m) * static_cast<double>(c.k) * static_cast<double>(c.n);
   const double bytes = static_cast<double>(c.k) * static_cast<double>(c.n) *
@@ -276,9 +309,9 @@ nlohmann::json report(const Case& c, const Result& result, const Machine& machin
               1e3 * fused.median, 1e3 * fused.low_quartile, 1e3 * fused.high_quartile,
               1e3 * median(bound), over_bound, over_gather, over_in_place);
   if (c.num_ranks > 1) {
-    std::printf(" %7.2f", hidden);
+    std::printf(" %7.3f %7.2f", over_late, hidden);
   } else {
-    std::printf(" %7s", "-");  // one rank gathers nothing
+    std::printf(" %7s %7s", "-", "-");  // one rank neither gathers nor waits
   }
   std::printf(" %7.0f%% %7.0f%%\n", 100 * share_of_peak, 100 * share_of_read);
   std::fflush(stdout);
@@ -300,7 +333,10 @@ nlohmann::json report(const Case& c, const Result& result, const Machine& machin
       {"speedup_over_barrier_then_product", over_in_place},
       {"share_of_l1_fed", share_of_peak},
       {"share_of_read", share_of_read}};
-  if (c.num_ranks > 1) row["hidden_share"] = hidden;
+  if (c.num_ranks > 1) {
+    row["hidden_share"] = hidden;
+    row["late_speedup_over_barrier_then_product"] = over_late;
+  }
   for (std::size_t v = 0; v < kNumVersions; ++v) {
     row["seconds"][kNames[v]] = to_json(spread(result.seconds[v]));
   }
@@ -360,7 +396,8 @@ int run(int argc, char** argv) {
   }
   std::printf(
       "speed-up: over the direct all_gather, then the product; in place: over a barrier, "
-      "then the product of the peers' rows\n");
+      "then the product of the peers' rows; late: the same with the last rank half a product "
+      "late\n");
   write_json(options.json, {{"fused", run_all(options)}});
   return 0;
 }
