@@ -66,9 +66,9 @@ class Results {
 };
 
 void print_machine(const json& report) {
-  const json& machine = report["machine"];
-  std::cout << "Measured " << machine["day"].get<std::string>() << " on "
-            << machine["processor"].get<std::string>() << ", " << machine["num_cores"]
+  const json& machine = report.at("machine");
+  std::cout << "Measured " << machine.at("day").get<std::string>() << " on "
+            << machine.at("processor").get<std::string>() << ", " << machine.at("num_cores")
             << " cores.\n\n";
 }
 
@@ -78,17 +78,17 @@ void print_peak(const json& report) {
   print_machine(report);
   Table peak({"instruction set", "type", "multiply-adds between registers, GFLOP/s a core",
               "fed from L1", "share"});
-  for (const json& row : report["multiply"]) {
-    peak.add({row["isa"], row["dtype"], number(row["registers_gflops"], 0),
-              number(row["l1_fed_gflops"], 0), percent(row["share_of_registers"])});
+  for (const json& row : report.at("multiply")) {
+    peak.add({row.at("isa"), row.at("dtype"), number(row.at("registers_gflops"), 0),
+              number(row.at("l1_fed_gflops"), 0), percent(row.at("share_of_registers"))});
   }
   peak.print();
 
   std::map<int, std::map<int, double>> by_threads;
   std::map<int, bool> streams;
-  for (const json& row : report["read"]) {
-    by_threads[row["num_threads"]][row["num_streams"]] = row["gigabytes_per_second"];
-    streams[row["num_streams"]] = true;
+  for (const json& row : report.at("read")) {
+    by_threads[row.at("num_threads")][row.at("num_streams")] = row.at("gigabytes_per_second");
+    streams[row.at("num_streams")] = true;
   }
   std::vector<std::string> head = {"reading memory, GB/s"};
   for (const auto& [count, unused] : streams) {
@@ -111,11 +111,11 @@ void print_kernels(const json& report) {
   print_machine(report);
   Table table({"instruction set", "type", "m", "k", "n", "best ms", "median ms", "GFLOP/s (best)",
                "of L1-fed", "of reading"});
-  for (const json& row : report["products"]) {
-    table.add({row["isa"], row["dtype"], row["m"].dump(), row["k"].dump(), row["n"].dump(),
-               milliseconds(row["best_seconds"]), milliseconds(row["median_seconds"]),
-               number(row["gflops"], 1), percent(row["share_of_l1_fed"]),
-               percent(row["share_of_read_bandwidth"])});
+  for (const json& row : report.at("products")) {
+    table.add({row.at("isa"), row.at("dtype"), row.at("m").dump(), row.at("k").dump(),
+               row.at("n").dump(), milliseconds(row.at("best_seconds")),
+               milliseconds(row.at("median_seconds")), number(row.at("gflops"), 1),
+               percent(row.at("share_of_l1_fed")), percent(row.at("share_of_read_bandwidth"))});
   }
   table.print();
 }
@@ -124,10 +124,10 @@ void print_sweep(const json& report) {
   if (report.is_null()) return;
   std::cout << "### The local product\n\n";
   print_machine(report);
-  for (const auto& [name, description] : report["engines"].items()) {
+  for (const auto& [name, description] : report.at("engines").items()) {
     std::cout << "- " << name << ": " << description.get<std::string>() << "\n";
   }
-  for (const json& reason : report["missing"]) {
+  for (const json& reason : report.at("missing")) {
     std::cout << "- not measured: " << reason.get<std::string>() << "\n";
   }
   std::cout << "\nGFLOP/s, medians. In brackets behind a library: its time over ours, above 1 "
@@ -138,25 +138,26 @@ void print_sweep(const json& report) {
   const auto flush = [&] {
     if (rows.empty()) return;
     const json& first = rows[0];
-    std::cout << "**" << first["dtype"].get<std::string>() << ", y [" << first["k"] << ", "
-              << first["n"] << "], " << first["num_threads"]
-              << (first["num_threads"] == 1 ? " thread**\n\n" : " threads**\n\n");
+    std::cout << "**" << first.at("dtype").get<std::string>() << ", y [" << first.at("k") << ", "
+              << first.at("n") << "], " << first.at("num_threads")
+              << (first.at("num_threads") == 1 ? " thread**\n\n" : " threads**\n\n");
     std::vector<std::string> head = {"m", "own", "quartiles", "of L1-fed", "of reading"};
     for (std::size_t i = 1; i < engines.size(); ++i) head.push_back(engines[i]);
     Table table(head);
     for (std::size_t i = 0; i < rows.size(); i += engines.size()) {
       const json& own = rows[i];
-      const double work = own["gflops"].get<double>() * own["seconds"]["median"].get<double>();
+      const double work =
+          own.at("gflops").get<double>() * own.at("seconds").at("median").get<double>();
       std::vector<std::string> cells = {
-          std::to_string(own["m"].get<long>()), number(own["gflops"], 1),
-          number(work / own["seconds"]["high_quartile"].get<double>(), 1) + "-" +
-              number(work / own["seconds"]["low_quartile"].get<double>(), 1),
-          percent(own["share_of_l1_fed"]), percent(own["share_of_read"])};
+          std::to_string(own.at("m").get<long>()), number(own.at("gflops"), 1),
+          number(work / own.at("seconds").at("high_quartile").get<double>(), 1) + "-" +
+              number(work / own.at("seconds").at("low_quartile").get<double>(), 1),
+          percent(own.at("share_of_l1_fed")), percent(own.at("share_of_read"))};
       for (std::size_t j = 1; j < engines.size(); ++j) {
         const json& other = rows[i + j];
-        cells.push_back(number(other["gflops"], 1) + " (" +
-                        number(other["seconds_over_own"]["median"], 2) + ")" +
-                        (other["is_right"] ? "" : " **wrong result**"));
+        cells.push_back(number(other.at("gflops"), 1) + " (" +
+                        number(other.at("seconds_over_own").at("median"), 2) + ")" +
+                        (other.at("is_right") ? "" : " **wrong result**"));
       }
       table.add(cells);
     }
@@ -165,11 +166,11 @@ void print_sweep(const json& report) {
     engines.clear();
   };
   const auto group = [](const json& row) {
-    return std::tuple(row["dtype"], row["num_threads"], row["k"], row["n"]);
+    return std::tuple(row.at("dtype"), row.at("num_threads"), row.at("k"), row.at("n"));
   };
-  for (const json& row : report["products"]) {
+  for (const json& row : report.at("products")) {
     if (!rows.empty() && group(row) != group(rows[0])) flush();
-    if (rows.empty() || row["m"] == rows[0]["m"]) engines.push_back(row["engine"]);
+    if (rows.empty() || row.at("m") == rows[0].at("m")) engines.push_back(row.at("engine"));
     rows.push_back(row);
   }
   flush();
@@ -183,8 +184,8 @@ std::string compared(const json& products, const json& fused) {
       same = same && row[key] == fused[key];
     }
     if (!same) continue;
-    const double other = row["seconds"]["total"]["median"];
-    const double seconds = fused["seconds"]["fused"]["median"];
+    const double other = row.at("seconds").at("total").at("median");
+    const double seconds = fused.at("seconds").at("fused").at("median");
     return milliseconds(other) + " (" + number(other / seconds, 2) + ")";
   }
   return "-";
@@ -200,12 +201,12 @@ void print_fused(const Results& results) {
   for (const int num_ranks : {1, 2, 4, 8}) {
     const json one = results.get("bench_mpi_" + std::to_string(num_ranks));
     if (one.is_null()) continue;
-    mpi_name = one["library"];
-    for (const json& row : one["products"]) mpi.push_back(row);
+    mpi_name = one.at("library");
+    for (const json& row : one.at("products")) mpi.push_back(row);
   }
   if (const json one = results.get("bench_torch"); !one.is_null()) {
-    torch_name = one["library"];
-    torch = one["products"];
+    torch_name = one.at("library");
+    torch = one.at("products");
   }
   std::cout << "Medians in ms. T / bound and the speed-ups are medians of the rounds' ratios. In "
                "brackets: time over the fused operation's.\n"
@@ -214,19 +215,20 @@ void print_fused(const Results& results) {
   Table table({"type", "P", "threads a rank", "m", "k", "n", "fused", "quartiles", "bound",
                "T / bound", "speed-up over all_gather, product", "over barrier, product in place",
                "the same, one rank late", "of L1-fed", "of reading", "MPI", "torch"});
-  for (const json& row : report["fused"]) {
-    const json& fused = row["seconds"]["fused"];
-    table.add({row["dtype"], row["num_ranks"].dump(), row["threads_per_rank"].dump(),
-               row["m"].dump(), row["k"].dump(), row["n"].dump(), milliseconds(fused["median"]),
-               milliseconds(fused["low_quartile"]) + "-" + milliseconds(fused["high_quartile"]),
-               milliseconds(row["bound_seconds"]), number(row["ratio_to_bound"], 3),
-               number(row["speedup_over_gather_then_product"], 3),
-               number(row["speedup_over_barrier_then_product"], 3),
-               row.contains("hidden_share")
-                   ? number(row["late_speedup_over_barrier_then_product"], 3)
-                   : "-",
-               percent(row["share_of_l1_fed"]), percent(row["share_of_read"]), compared(mpi, row),
-               compared(torch, row)});
+  for (const json& row : report.at("fused")) {
+    const json& fused = row.at("seconds").at("fused");
+    table.add(
+        {row.at("dtype"), row.at("num_ranks").dump(), row.at("threads_per_rank").dump(),
+         row.at("m").dump(), row.at("k").dump(), row.at("n").dump(),
+         milliseconds(fused.at("median")),
+         milliseconds(fused.at("low_quartile")) + "-" + milliseconds(fused.at("high_quartile")),
+         milliseconds(row.at("bound_seconds")), number(row.at("ratio_to_bound"), 3),
+         number(row.at("speedup_over_gather_then_product"), 3),
+         number(row.at("speedup_over_barrier_then_product"), 3),
+         row.contains("hidden_share") ? number(row.at("late_speedup_over_barrier_then_product"), 3)
+                                      : "-",
+         percent(row.at("share_of_l1_fed")), percent(row.at("share_of_read")), compared(mpi, row),
+         compared(torch, row)});
   }
   table.print();
 }

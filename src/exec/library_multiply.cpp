@@ -21,7 +21,9 @@ void LibraryMultiply::multiply(const gemm::Product& product, const ConstMatrixRe
                                x.dtype, rows, x.cols, x.cols);
     for (std::size_t side = 0; side < product.sides.size(); side += sides_per_output) {
       const std::int64_t n = product.sides[side].library->n();
-      const auto sums_bytes = static_cast<std::int64_t>(sides_per_output) * rows * n * 4;
+      // The epilogue reads sums 32 at a time, past n in the last row.
+      const auto sums_bytes =
+          (static_cast<std::int64_t>(sides_per_output) * rows * n + gemm::kPanelColumns) * 4;
       if (sums_bytes > sums_.bytes()) sums_ = AlignedBuffer(sums_bytes);
       for (std::size_t part = 0; part < sides_per_output; ++part) {
         products_.multiply({.y = product.sides[side + part].library,
