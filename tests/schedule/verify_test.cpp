@@ -92,11 +92,21 @@ TEST(Verify, ChecksEachNumberOfATransfer) {
   };
   for (const FieldRange& range : fields)
     for (const int value : {range.below, range.above})
-      for (const bool in_receives : {true, false}) {
-        Schedules schedules = make_all(kRing);
-        (in_receives ? schedules[2].receives : schedules[2].sends)[1].*range.field = value;
-        EXPECT_TRUE(complains(schedules, range.what)) << value << " " << in_receives;
-      }
+      for (const bool in_receives : {true, false})
+        for (const int rank : {0, 3}) {
+          Schedules schedules = make_all(kRing);
+          (in_receives ? schedules[rank].receives : schedules[rank].sends)[1].*range.field = value;
+          EXPECT_TRUE(complains(schedules, range.what)) << value << " " << in_receives;
+        }
+}
+
+TEST(Verify, ChecksSlotsWithThoseOfTheRankTheyBelongTo) {
+  Schedules schedules = make_all(kRing);
+  schedules[2].num_slots = 1;
+  EXPECT_TRUE(complains(schedules, "to rank 2 at step 2 lands in slot 1 of 1"));
+  EXPECT_TRUE(complains(schedules, "from rank 2 to rank 3 at step 3 is read from slot 1 of 1"));
+  EXPECT_FALSE(complains(schedules, "to rank 3 at step 2 lands"));
+  EXPECT_FALSE(complains(schedules, "from rank 1 to rank 2 at step 3 is read"));
 }
 
 TEST(Verify, WantsStepsFromOneAndTransfersThatMove) {
