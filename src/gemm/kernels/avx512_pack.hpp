@@ -64,6 +64,10 @@ inline void store_lane(const __m512 (&transposed)[4], std::int64_t num_steps, in
   }
 }
 
+// Packing waits for x: rows of cold x are read 30 % faster with this on Zen 5 (256 to 2048 bytes
+// are alike).
+inline constexpr std::int64_t kPackAheadBytes = 1024;
+
 template <class Source>
 void pack_rows(const PackRowsArgs& args) {
   constexpr std::int64_t kBlockElems = 16 * Source::kElemsPerStep;
@@ -79,6 +83,10 @@ void pack_rows(const PackRowsArgs& args) {
       float* out =
           static_cast<float*>(args.out) + (k / Source::kElemsPerStep) * args.out_rows + row;
 
+      for (int r = 0; r < num_rows; ++r) {
+        const std::byte* ahead = x + r * row_bytes + kPackAheadBytes;
+        _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T0);
+      }
       const __m512 zero = _mm512_setzero_ps();
       const __m512 r0 = Source::load(x, num_elems);
       const __m512 r1 = num_rows > 1 ? Source::load(x + row_bytes, num_elems) : zero;
