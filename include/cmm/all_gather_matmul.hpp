@@ -16,7 +16,7 @@ struct CallOptions {
 // Collective over the plan's axis; complete on return. Peers read x_local in place while the call
 // runs and no longer once it has returned.
 //   x_local  [rows_of(rank, m), k]  this rank's rows; m is out.rows
-//   y        [k, n_local]           one per right side, in the order of the plan
+//   y        [k, n_local]           one per right side, in the order of the plan; all of one engine
 //   out      [m, n_local]           one per right side (SwiGLU: one); never read; must not overlap
 //                                   x_local of any rank
 // Errors: kInvalidArgument before any data moves (the axis is then dead for all its ranks, since
