@@ -140,7 +140,8 @@ void print_sweep(const json& report) {
     const json& first = rows[0];
     std::cout << "**" << first.at("dtype").get<std::string>() << ", y [" << first.at("k") << ", "
               << first.at("n") << "], " << first.at("num_threads")
-              << (first.at("num_threads") == 1 ? " thread**\n\n" : " threads**\n\n");
+              << (first.at("num_threads") == 1 ? " thread** (processor time)\n\n"
+                                               : " threads**\n\n");
     std::vector<std::string> head = {"m", "own", "quartiles", "of L1-fed", "of reading"};
     for (std::size_t i = 1; i < engines.size(); ++i) head.push_back(engines[i]);
     Table table(head);
