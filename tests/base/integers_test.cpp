@@ -21,6 +21,12 @@ TEST(Integers, CeilDivAndRoundUp) {
   }
 }
 
+TEST(Integers, CeilDivDoesNotOverflow) {
+  EXPECT_EQ(ceil_div(kMax, 1), kMax);
+  EXPECT_EQ(ceil_div(kMax, 2), kMax / 2 + 1);
+  EXPECT_EQ(ceil_div(kMax, kMax), 1);
+}
+
 TEST(Integers, CheckedProductIsExactOrMinusOne) {
   EXPECT_EQ(checked_product(0, kMax), 0);
   EXPECT_EQ(checked_product(kMax, 0), 0);
