@@ -126,7 +126,9 @@ void Gather::progress_copying(int thread) {
   const std::int64_t begin_ns = config_.trace != nullptr ? now_ns() : 0;
   std::byte* slot =
       slots_.data() + transfer.write_slot * config_.max_chunk_rows * config_.row_bytes;
-  for (std::int64_t row = 0; row < from.num_rows; ++row) {
+  // k = 0: there may be no memory on either side, which memcpy does not forgive.
+  const std::int64_t num_copies = from.row_bytes > 0 ? from.num_rows : 0;
+  for (std::int64_t row = 0; row < num_copies; ++row) {
     std::memcpy(slot + row * from.row_bytes, from.data + row * from.stride_bytes,
                 static_cast<std::size_t>(from.row_bytes));
   }

@@ -17,14 +17,15 @@ namespace {
 thread_local long num_allocations = 0;  // of this thread
 }
 
-void* operator new(std::size_t size) {
+// Not inlined: g++ would see a malloc freed by delete, or the reverse, and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++num_allocations;
   void* p = std::malloc(size == 0 ? 1 : size);
   if (p == nullptr) throw std::bad_alloc();
   return p;
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 namespace cmm {
 namespace {
