@@ -18,8 +18,8 @@ namespace cmm::cli {
 namespace {
 
 constexpr int kMaxAllThreads = 16'384;
-constexpr int kMaxThreads = 1024;   // per rank
-constexpr int kMaxPieces = 1024;  // per shard
+constexpr int kMaxThreads = 1024;  // per rank
+constexpr int kMaxPieces = 1024;   // per shard
 constexpr int kMaxWeights = 64;
 constexpr std::int64_t kMaxDeadlineMs = 86'400'000;  // a day
 

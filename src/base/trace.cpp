@@ -6,11 +6,16 @@ namespace cmm {
 
 std::string_view span_kind_name(SpanKind kind) {
   switch (kind) {
-    case SpanKind::kCall: return "call";
-    case SpanKind::kWait: return "wait";
-    case SpanKind::kTransfer: return "transfer";
-    case SpanKind::kPack: return "pack";
-    case SpanKind::kMultiply: return "multiply";
+    case SpanKind::kCall:
+      return "call";
+    case SpanKind::kWait:
+      return "wait";
+    case SpanKind::kTransfer:
+      return "transfer";
+    case SpanKind::kPack:
+      return "pack";
+    case SpanKind::kMultiply:
+      return "multiply";
   }
   return "unknown";
 }
