@@ -1,13 +1,10 @@
 #include "cmm/machine.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <utility>
 
+#include "base/cores.hpp"
 #include "gemm/probe.hpp"
 
 namespace cmm {
@@ -17,17 +14,11 @@ constexpr double kPeakSeconds = 0.05;
 constexpr int kStreams = 4;
 constexpr std::int64_t kProbeBytes = std::int64_t{128} << 20;  // several times the last cache
 
-int allowed_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 }  // namespace
 
 Machine measure_machine(Isa isa, DType dtype) {
   Machine machine;
-  machine.num_cores = allowed_cores();
+  machine.num_cores = num_allowed_cores();
   const gemm::PeakFlops peak = gemm::measure_peak(gemm::kernels(isa), dtype, kPeakSeconds);
   machine.register_flops = peak.registers;
   machine.l1_flops = peak.l1_fed;

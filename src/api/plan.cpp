@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/plan_state.hpp"
+#include "base/backoff.hpp"
+#include "base/cores.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
 #include "gemm/library/library.hpp"
@@ -109,6 +111,8 @@ PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options&
         .k = shape.k,
         .n_local = shape.n_local,
         .num_threads = options.threads,
+        .num_spins = num_ranks * options.threads > num_allowed_cores() ? Backoff::kCrowdedSpins
+                                                                       : Backoff::kSpins,
         .deadline = options.deadline,
         .trace = options.trace});
     sides_.reserve(shape.n_local.size());

@@ -50,13 +50,13 @@ std::int64_t max_wave_rows(std::int64_t max_m) { return std::min(max_m, kMaxWave
 Executor::Executor(const Config& config)
     : config_(config),
       gather_(config.gather),
-      team_(config.num_threads),
+      team_(config.num_threads, config.num_spins),
       packed_(
           gemm::packed_bytes(*config.kernels, config.dtype, max_wave_rows(config.max_m), config.k)),
       workspaces_(static_cast<std::size_t>(config.num_threads)),
       library_(config.num_threads),
       num_steps_(gemm::num_steps(*config.kernels, config.dtype, config.k)),
-      barrier_(config.num_threads),
+      barrier_(config.num_threads, config.num_spins),
       rounds_(static_cast<std::size_t>(config.num_threads)),
       queue_(gather_.num_chunks(), kMaxWaveRows),
       units_left_(static_cast<std::size_t>(gather_.num_chunks())) {
@@ -192,7 +192,7 @@ void Executor::choose_wave() {
 void Executor::await_wave() {
   const SpanTimer span(config_.trace, SpanKind::kWait, config_.gather.rank, 0);
   std::int64_t begin_ns = 0;
-  for (Backoff backoff;;) {
+  for (Backoff backoff(config_.num_spins);;) {
     gather_.progress(0);
     for (const int chunk : gather_.take_arrived()) queue_.add(chunk, partition_->chunk(chunk));
     if (gather_.num_not_taken() == 0 || failed_.load(std::memory_order_acquire)) break;
@@ -371,7 +371,7 @@ void Executor::multiply_block(int thread, const ColumnGroup& group, std::int64_t
 void Executor::drain() {
   hook_(Point::kBeforeDrain, 0);
   const SpanTimer span(config_.trace, SpanKind::kWait, config_.gather.rank, 0);
-  for (Backoff backoff; !gather_.drained(); backoff.pause()) {
+  for (Backoff backoff(config_.num_spins); !gather_.drained(); backoff.pause()) {
     if (backoff.time_to_check() && deadline_->expired()) miss_deadline(gather_.first_not_drained());
   }
 }

@@ -8,7 +8,7 @@
 
 namespace cmm::exec {
 
-Team::Team(int num_threads) {
+Team::Team(int num_threads, int num_spins) : num_spins_(num_spins) {
   helpers_.reserve(static_cast<std::size_t>(num_threads - 1));
   try {
     for (int thread = 1; thread < num_threads; ++thread) {
@@ -43,14 +43,15 @@ void Team::run(Task task, void* context) {
   num_started_.notify_all();
   task(context, 0);
   // The helpers run the same task and end with it, so this wait is as long as the task's own.
-  Backoff backoff;
+  Backoff backoff(num_spins_);
   while (num_ended_.load(std::memory_order_acquire) < run * helpers_.size()) backoff.pause();
 }
 
 void Team::serve(int thread) {
   for (std::uint64_t run = 0;; ++run) {
     // Awake for some tens of microseconds, since a decoding engine calls again at once.
-    for (int spin = 0; spin < 2000 && num_started_.load(std::memory_order_acquire) == run; ++spin) {
+    for (int spin = 0; spin < num_spins_ && num_started_.load(std::memory_order_acquire) == run;
+         ++spin) {
       cpu_relax();
     }
     num_started_.wait(run, std::memory_order_acquire);
@@ -63,7 +64,7 @@ void Team::serve(int thread) {
 bool Barrier::meet(std::uint64_t& round, const std::atomic<bool>& failed) {
   ++round;
   num_arrived_.fetch_add(1, std::memory_order_acq_rel);
-  Backoff backoff;
+  Backoff backoff(num_spins_);
   while (num_arrived_.load(std::memory_order_acquire) < round * num_threads_) {
     if (failed.load(std::memory_order_acquire)) return false;
     backoff.pause();

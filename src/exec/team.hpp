@@ -12,7 +12,8 @@ namespace cmm::exec {
 class Team {
  public:
   // Throws Error(kOutOfMemory) where the system refuses a thread.
-  explicit Team(int num_threads);
+  // `num_spins` of a wait: Backoff's.
+  Team(int num_threads, int num_spins);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -29,6 +30,7 @@ class Team {
   void serve(int thread);
   void stop();
 
+  const int num_spins_;
   std::vector<std::thread> helpers_;
   Task task_ = nullptr;
   void* context_ = nullptr;
@@ -40,7 +42,8 @@ class Team {
 // Threads of one team meet here, again and again; the count only grows.
 class Barrier {
  public:
-  explicit Barrier(int num_threads) : num_threads_(static_cast<std::uint64_t>(num_threads)) {}
+  Barrier(int num_threads, int num_spins)
+      : num_threads_(static_cast<std::uint64_t>(num_threads)), num_spins_(num_spins) {}
 
   // `round` counts this thread's meetings and starts at 0. Returns false as soon as `failed` is
   // set: the others may then never come.
@@ -48,6 +51,7 @@ class Barrier {
 
  private:
   const std::uint64_t num_threads_;
+  const int num_spins_;
   std::atomic<std::uint64_t> num_arrived_{0};
 };
 

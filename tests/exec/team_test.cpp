@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "base/backoff.hpp"
+
 namespace cmm::exec {
 namespace {
 
@@ -14,7 +16,7 @@ struct Count {
 
 TEST(Team, RunsEveryThreadOncePerRun) {
   for (const int num_threads : {1, 2, 8}) {
-    Team team(num_threads);
+    Team team(num_threads, Backoff::kSpins);
     ASSERT_EQ(team.num_threads(), num_threads);
     Count count;
     for (int run = 1; run <= 500; ++run) {
@@ -31,7 +33,7 @@ TEST(Team, RunsEveryThreadOncePerRun) {
 }
 
 TEST(Team, HelpersThatFellAsleepWakeUp) {
-  Team team(3);
+  Team team(3, Backoff::kCrowdedSpins);
   Count count;
   for (int run = 0; run < 3; ++run) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -45,7 +47,7 @@ TEST(Team, HelpersThatFellAsleepWakeUp) {
 }
 
 struct Phases {
-  explicit Phases(int threads) : barrier(threads) {}
+  explicit Phases(int threads) : barrier(threads, Backoff::kSpins) {}
   Barrier barrier;
   std::atomic<bool> failed{false};
   std::atomic<int> arrived{0};
@@ -55,7 +57,7 @@ struct Phases {
 TEST(Barrier, NobodyPassesBeforeAllHaveCome) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 400;
-  Team team(kThreads);
+  Team team(kThreads, Backoff::kCrowdedSpins);
   Phases phases(kThreads);
   team.run(
       [](void* context, int) {
@@ -74,7 +76,7 @@ TEST(Barrier, NobodyPassesBeforeAllHaveCome) {
 }
 
 TEST(Barrier, AFailureReleasesThoseWhoWait) {
-  Team team(3);
+  Team team(3, Backoff::kCrowdedSpins);
   Phases phases(3);
   team.run(
       [](void* context, int thread) {
