@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <random>
@@ -75,7 +76,12 @@ nlohmann::json machine() {
   std::tm utc = {};
   gmtime_r(&now, &utc);
   std::strftime(day, sizeof(day), "%Y-%m-%d", &utc);
-  return {{"processor", model}, {"num_cores", std::thread::hardware_concurrency()}, {"day", day}};
+  double load = -1;  // where the system does not say
+  getloadavg(&load, 1);
+  return {{"processor", model},
+          {"num_cores", std::thread::hardware_concurrency()},
+          {"day", day},
+          {"load_average", load}};
 }
 
 void write_json(const std::string& path, nlohmann::json report) {

@@ -29,7 +29,7 @@ void fill_random(AlignedBuffer& buffer, DType dtype);
 // kUnsupported).
 std::vector<Isa> chosen_isas(const std::vector<std::string>& names);
 
-// Processor, number of cores and day, so that a figure can be placed.
+// Processor, number of cores, day and the load of the last minute, so that a figure can be placed.
 nlohmann::json machine();
 
 // Writes `report` with the machine to a file; an empty name: nothing. Throws std::runtime_error.

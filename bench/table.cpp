@@ -69,7 +69,8 @@ void print_machine(const json& report) {
   const json& machine = report.at("machine");
   std::cout << "Measured " << machine.at("day").get<std::string>() << " on "
             << machine.at("processor").get<std::string>() << ", " << machine.at("num_cores")
-            << " cores.\n\n";
+            << " cores; load average at the end " << number(machine.at("load_average"), 1)
+            << ".\n\n";
 }
 
 void print_peak(const json& report) {
