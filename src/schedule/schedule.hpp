@@ -1,6 +1,6 @@
 // The schedule: who sends which chunk to whom over which hop into which slot, and in which order
-// a rank would like to multiply. A pure function of integers; the executor, the simulator, the
-// TPU program builder and `cmm plan` all walk it, so the mapping is written once, here.
+// chunks fall due. A pure function of integers: the executor moves chunks by it, `cmm plan` draws
+// it, the verifier replays it and traffic() counts it, so the mapping is written once, here.
 //
 // A shard (one rank's rows) is cut in `chunks_per_shard` chunks. A chunk reaches a rank by one
 // transfer, is multiplied there once, and may be forwarded from there. Each rank keeps received
@@ -68,10 +68,13 @@ struct Transfer {
 // it in the order of `sends`; a transfer stands in one rank's sends and another's receives.
 struct RankSchedule {
   int rank = 0;
-  int num_slots = 0;                // slots this rank needs
-  std::vector<Transfer> receives;   // to == rank, by step
-  std::vector<Transfer> sends;      // from == rank, by step
-  std::vector<int> multiply_order;  // every chunk once: own first, then as they are due
+  int num_slots = 0;               // slots this rank needs
+  std::vector<Transfer> receives;  // to == rank, by step
+  std::vector<Transfer> sends;     // from == rank, by step
+  // Every chunk once, own ones first, then in the order of receives: the order of multiplying where
+  // no transfer is late. The verifier checks it; the executor multiplies in order of arrival and
+  // does not read it.
+  std::vector<int> multiply_order;
 };
 
 // Memory is linear in the number of chunks, time too but for the sort of hierarchical's sends.

@@ -1,4 +1,5 @@
-// What a schedule asks of the machine, counted in chunks: the cost model turns it into time.
+// What a schedule asks of links and ranks, counted in chunks. No clock and no bytes: those depend
+// on the machine and on m.
 #pragma once
 
 #include "schedule/schedule.hpp"
