@@ -57,6 +57,10 @@ class Mesh {
   // it later, get Error(kPeerFailed) with that reason. Not collective.
   void abort(const std::string& reason);
 
+  // This rank makes no more calls: peers that wait for it, or come to wait for it later, get
+  // Error(kPeerFailed) with the reason, which must live as long as the program. Not collective.
+  void leave(const char* reason) noexcept;
+
  private:
   Mesh() = default;
   int rank_ = 0;

@@ -7,9 +7,9 @@ namespace cmm {
 namespace api {
 namespace {
 
-// How long a failing call waits for peers that still read this rank's rows. They stop at their
-// next block of work, unless the operating system holds them up.
-constexpr std::chrono::milliseconds kQuiesceLimit{2000};
+// How long a failing call waits for peers that still read this rank's rows. They stop before their
+// next unit of packing, some tens of microseconds, once the operating system lets them run.
+constexpr std::chrono::milliseconds kQuiesceLimit{60'000};
 
 [[noreturn]] void reject(const std::string& message, int rank) {
   throw Error(ErrorCode::kInvalidArgument, message, rank);
@@ -46,23 +46,6 @@ void check_matrix(const ConstMatrixRef& matrix, const Expected& expected) {
            expected.rank);
   }
 }
-
-// Clears the flag of a plan's running call.
-class Busy {
- public:
-  explicit Busy(std::atomic<bool>& flag, int rank) : flag_(flag) {
-    if (flag.exchange(true, std::memory_order_acquire)) {
-      throw Error(ErrorCode::kBusy,
-                  cat("rank ", rank, "'s plan runs a call already; one call at a time"), rank);
-    }
-  }
-  ~Busy() { flag_.store(false, std::memory_order_release); }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  std::atomic<bool>& flag_;
-};
 
 }  // namespace
 
@@ -114,19 +97,22 @@ void PlanState::check_gathered(const MatrixRef& gathered, std::int64_t m) const 
 template <class Prepare>
 void PlanState::run(Operation operation, std::int64_t m, const ConstMatrixRef& x,
                     const MatrixRef& gathered, Prepare prepare) {
-  const Busy busy(busy_, axis_.rank());
+  const Claim claim(axis_);
   transport::Endpoint& endpoint = axis_.endpoint();
   endpoint.check_usable();
-  const auto settle = [this] {
+  // Returns what is to be added to the error: the caller will free its rows on seeing it.
+  const auto settle = [this]() -> std::string {
     exec::Gather& gather = executor_->gather();
     gather.end();
-    gather.quiesce(kQuiesceLimit);
+    const int reader = gather.quiesce(kQuiesceLimit);
+    return reader < 0 ? "" : cat("; rank ", reader, " still reads x_local: keep it");
   };
   const auto interrupted = [&](const char* reason) {
     endpoint.fail(Error(ErrorCode::kPeerFailed,
                         cat("rank ", axis_.rank(), " was interrupted in a call: ", reason),
                         axis_.rank()));
-    settle();
+    const std::string warning = settle();
+    if (!warning.empty()) throw Error(ErrorCode::kPeerFailed, reason + warning, axis_.rank());
   };
   try {
     sides_.clear();
@@ -146,8 +132,9 @@ void PlanState::run(Operation operation, std::int64_t m, const ConstMatrixRef& x
     return;
   } catch (const Error& error) {
     endpoint.fail(error);
-    settle();
-    endpoint.check_alive();  // throws the cause that all ranks report
+    const std::string warning = settle();
+    if (warning.empty()) endpoint.check_alive();  // throws the cause that all ranks report
+    throw Error(error.code(), error.what() + warning, error.rank());
   } catch (const std::exception& error) {
     interrupted(error.what());
     throw;

@@ -102,8 +102,8 @@ std::string Explanation::to_string() const {
   const auto milliseconds = [](double seconds) { return seconds * 1e3; };
   text << std::fixed << std::setprecision(3);
   text << "algorithm    " << algorithm_name(algorithm) << ", " << pieces
-       << (pieces == 1 ? " piece" : " pieces") << " per shard, " << num_chunks << " chunks\n"
-       << "because      " << reason << "\n"
+       << (pieces == 1 ? " piece" : " pieces") << " per shard, " << num_chunks
+       << (num_chunks == 1 ? " chunk\n" : " chunks\n") << "because      " << reason << "\n"
        << "multiply     " << isa_name(isa) << ", engine " << engine_name(engine) << "\n"
        << "numerics     " << numerics << "\n"
        << "x from peers " << received_bytes << " bytes, of these copied " << copied_bytes << "\n"

@@ -3,9 +3,7 @@
 #include <exception>
 #include <mutex>
 #include <set>
-#include <system_error>
 #include <thread>
-#include <utility>
 
 #include "base/integers.hpp"
 #include "base/text.hpp"
@@ -81,6 +79,10 @@ Axis Mesh::axis(std::string_view name) const {
   throw Error(ErrorCode::kInvalidArgument, cat("no axis '", name, "'; this mesh has ", known));
 }
 
+void Mesh::leave(const char* reason) noexcept {
+  for (const auto& endpoint : endpoints_) endpoint->leave(reason);
+}
+
 void Mesh::abort(const std::string& reason) {
   for (const auto& endpoint : endpoints_) {
     endpoint->fail(Error(ErrorCode::kPeerFailed,
@@ -89,41 +91,55 @@ void Mesh::abort(const std::string& reason) {
   }
 }
 
+namespace {
+
+// Takes a failed rank out of its axes with the reason in words where memory allows.
+void abort_with(Mesh& mesh, const std::exception_ptr& failure) noexcept {
+  try {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      mesh.abort(error.what());
+    } catch (...) {
+      mesh.abort("an exception of unknown type");
+    }
+  } catch (...) {
+    // No memory for the words: leaving, which follows, still tells the peers that it has gone.
+  }
+}
+
+}  // namespace
+
 void run_ranks(const std::vector<AxisSize>& axes, const std::function<void(Mesh&)>& body) {
   std::vector<Mesh> meshes = Mesh::threads(axes);
   std::mutex mutex;
   std::exception_ptr first;
-  const auto run = [&](Mesh& mesh) {
+  const auto run = [&](Mesh& mesh) noexcept {
     try {
       body(mesh);
+      mesh.leave("its body returned");
     } catch (...) {
-      // Recorded before the peers learn of it, so that the first failure stays the first.
-      std::string reason = "an exception of unknown type";
       {
+        // Recorded before the peers learn of it, so that the first failure stays the first.
         const std::lock_guard lock(mutex);
         if (first == nullptr) first = std::current_exception();
       }
-      try {
-        throw;
-      } catch (const std::exception& error) {
-        reason = error.what();
-      } catch (...) {
-      }
-      mesh.abort(reason);
+      abort_with(mesh, std::current_exception());
+      mesh.leave("its body failed");
     }
-    // The rank leaves its axes: a peer that comes to wait for it learns so at once.
-    const Mesh left = std::move(mesh);
   };
   std::vector<std::thread> threads;
   threads.reserve(meshes.size());
   try {
     for (Mesh& mesh : meshes) threads.emplace_back([&run, &mesh] { run(mesh); });
-  } catch (const std::system_error& error) {
-    const std::string text = cat("the system gave ", threads.size(), " of ", meshes.size(),
-                                 " threads for the ranks: ", error.what());
-    meshes[threads.size()].abort(text);
+  } catch (const std::exception& error) {
+    const std::size_t num_started = threads.size();
+    for (std::size_t rank = num_started; rank < meshes.size(); ++rank) {
+      meshes[rank].leave("the system gave no thread for it");
+    }
     for (std::thread& thread : threads) thread.join();
-    throw Error(ErrorCode::kOutOfMemory, text);
+    throw Error(ErrorCode::kOutOfMemory, cat("the system gave ", num_started, " of ", meshes.size(),
+                                             " threads for the ranks: ", error.what()));
   }
   for (std::thread& thread : threads) thread.join();
   if (first != nullptr) std::rethrow_exception(first);

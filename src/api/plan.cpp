@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "api/plan_state.hpp"
-#include "base/backoff.hpp"
-#include "base/cores.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
 #include "gemm/library/library.hpp"
@@ -76,9 +74,18 @@ Choice choose(const ProblemShape& shape, const Options& options, int num_ranks) 
   return choice;
 }
 
+Claim::Claim(const Axis& axis) : endpoint_(axis.endpoint()) {
+  if (endpoint_.try_claim()) return;
+  throw Error(ErrorCode::kBusy,
+              cat("rank ", axis.rank(), " of axis '", axis.name(),
+                  "' is in a call already; one call at a time on an axis"),
+              axis.rank());
+}
+
 PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options& options)
     : axis_(axis), shape_(shape), options_(options), partition_(schedule::Partition::even(0, {})) {
   const Deadline deadline(std::max(options.deadline, std::chrono::milliseconds(1)));
+  const Claim claim(axis);
   transport::Endpoint& endpoint = axis.endpoint();
   endpoint.check_usable();
   const int num_ranks = axis.num_ranks();
@@ -111,15 +118,13 @@ PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options&
         .k = shape.k,
         .n_local = shape.n_local,
         .num_threads = options.threads,
-        .num_spins = num_ranks * options.threads > num_allowed_cores() ? Backoff::kCrowdedSpins
-                                                                       : Backoff::kSpins,
         .deadline = options.deadline,
         .trace = options.trace});
     sides_.reserve(shape.n_local.size());
   } catch (const Error& error) {
     mine = error.what();
-  } catch (const std::bad_alloc&) {
-    mine = "no memory for the plan";
+  } catch (const std::exception& error) {
+    mine = cat("no memory for the plan: ", error.what());
   }
   for (int rank = 0; const std::string& text : endpoint.exchange(mine, deadline)) {
     if (!text.empty()) {

@@ -25,6 +25,18 @@ struct Choice {
   std::string reason;
 };
 
+// Holds a rank's end of an axis for one call or the making of one plan. Throws Error(kBusy).
+class Claim {
+ public:
+  explicit Claim(const Axis& axis);
+  ~Claim() { endpoint_.unclaim(); }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
+ private:
+  transport::Endpoint& endpoint_;
+};
+
 class PlanState {
  public:
   // Collective; see Plan::make.
@@ -64,7 +76,6 @@ class PlanState {
   Isa isa_ = Isa::kPortable;
   Choice choice_;
   std::unique_ptr<exec::Executor> executor_;
-  std::atomic<bool> busy_{false};
   std::atomic<Engine> engine_{Engine::kOwn};
 
   // Reused by every call, so that none allocates.

@@ -8,13 +8,16 @@ namespace cmm {
 
 class Deadline {
  public:
+  // A limit beyond ten years means ten years: the clock counts nanoseconds in 63 bits.
   explicit Deadline(std::chrono::milliseconds limit)
-      : limit_(limit), end_(std::chrono::steady_clock::now() + limit) {}
+      : limit_(limit < kLongest ? limit : kLongest),
+        end_(std::chrono::steady_clock::now() + limit_) {}
 
   bool expired() const { return std::chrono::steady_clock::now() >= end_; }
   std::int64_t limit_ms() const { return limit_.count(); }
 
  private:
+  static constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 3652);
   std::chrono::milliseconds limit_;
   std::chrono::steady_clock::time_point end_;
 };

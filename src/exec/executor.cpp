@@ -50,13 +50,13 @@ std::int64_t max_wave_rows(std::int64_t max_m) { return std::min(max_m, kMaxWave
 Executor::Executor(const Config& config)
     : config_(config),
       gather_(config.gather),
-      team_(config.num_threads, config.num_spins),
+      team_(config.num_threads),
       packed_(
           gemm::packed_bytes(*config.kernels, config.dtype, max_wave_rows(config.max_m), config.k)),
       workspaces_(static_cast<std::size_t>(config.num_threads)),
       library_(config.num_threads),
       num_steps_(gemm::num_steps(*config.kernels, config.dtype, config.k)),
-      barrier_(config.num_threads, config.num_spins),
+      barrier_(config.num_threads),
       rounds_(static_cast<std::size_t>(config.num_threads)),
       queue_(gather_.num_chunks(), kMaxWaveRows),
       units_left_(static_cast<std::size_t>(gather_.num_chunks())) {
@@ -91,14 +91,13 @@ void Executor::run(const Call& call, const schedule::Partition& partition) {
   deadline_ = &deadline;
   queue_.clear();
   gather_.begin(call.header, call.x, partition);
+  hook_(Point::kOffered, 0);
   if (!call.product.sides.empty() && call.product.sides[0].library != nullptr) {
     run_with_library();
-    gather_.end();
     return;
   }
   team_.run([](void* self, int thread) { static_cast<Executor*>(self)->work(thread); }, this);
   if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(failure_);
-  gather_.end();
 }
 
 void Executor::run_with_library() {
@@ -108,6 +107,7 @@ void Executor::run_with_library() {
     await_wave();
     hook_(Point::kArrived, 0);
     for (const Part& part : wave_) stage(part);
+    if (last_wave_) gather_.end();
     multiply_staged();
   } while (!last_wave_);
   drain();
@@ -116,6 +116,7 @@ void Executor::run_with_library() {
 // Copies a part to its rows of the wave. The copy costs under 1 % of the product and saves reading
 // the weights once per chunk.
 void Executor::stage(const Part& part) {
+  gather_.check_alive();
   const SpanTimer span(config_.trace, SpanKind::kPack, config_.gather.rank, 0, part.chunk,
                        gather_.owner(part.chunk));
   const ConstMatrixRef x = rows_of(part);
@@ -164,6 +165,7 @@ void Executor::work_or_throw(int thread) {
     if (!barrier_.meet(round, failed_)) return;
     // Fixed now: after the next barrier thread 0 chooses the next wave.
     const bool last = last_wave_;
+    if (last && thread == 0) gather_.end();
     if (multiply_wave_) multiply(thread);
     if (last) break;
     if (!barrier_.meet(round, failed_)) return;
@@ -192,7 +194,7 @@ void Executor::choose_wave() {
 void Executor::await_wave() {
   const SpanTimer span(config_.trace, SpanKind::kWait, config_.gather.rank, 0);
   std::int64_t begin_ns = 0;
-  for (Backoff backoff(config_.num_spins);;) {
+  for (Backoff backoff;;) {
     gather_.progress(0);
     for (const int chunk : gather_.take_arrived()) queue_.add(chunk, partition_->chunk(chunk));
     if (gather_.num_not_taken() == 0 || failed_.load(std::memory_order_acquire)) break;
@@ -255,6 +257,7 @@ void Executor::pack(int thread) {
   for (;;) {
     const Range claim = pack_claims_.claim();
     if (claim.size() == 0) return;
+    gather_.check_alive();  // a peer that failed may free its rows once we stop reading them
     const PackUnit& unit = pack_units_[static_cast<std::size_t>(claim.begin)];
     const Part& part = wave_[unit.part];
     const SpanTimer span(config_.trace, SpanKind::kPack, config_.gather.rank, thread, part.chunk,
@@ -333,6 +336,7 @@ void Executor::multiply(int thread) {
   for (;;) {
     const Range claim = multiply_claims_.claim();
     if (claim.size() == 0) return;
+    gather_.check_alive();
     hook_(Point::kClaimed, thread);
     const std::int64_t block = claim.begin / units_per_block_;
     multiply_block(thread, groups_[static_cast<std::size_t>(block / num_row_blocks_)],
@@ -371,7 +375,7 @@ void Executor::multiply_block(int thread, const ColumnGroup& group, std::int64_t
 void Executor::drain() {
   hook_(Point::kBeforeDrain, 0);
   const SpanTimer span(config_.trace, SpanKind::kWait, config_.gather.rank, 0);
-  for (Backoff backoff(config_.num_spins); !gather_.drained(); backoff.pause()) {
+  for (Backoff backoff; !gather_.drained(); backoff.pause()) {
     if (backoff.time_to_check() && deadline_->expired()) miss_deadline(gather_.first_not_drained());
   }
 }
@@ -380,7 +384,7 @@ void Executor::miss_deadline(const Gather::Missing& missing) const {
   throw Error(ErrorCode::kDeadline,
               cat("rank ", config_.gather.rank, " waited ", deadline_->limit_ms(), " ms in call ",
                   call_->header.call, " for ", missing.text,
-                  "; the peer is silent, which does not prove that it is dead"),
+                  "; a slow peer and a dead one look alike from here"),
               missing.peer);
 }
 

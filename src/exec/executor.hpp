@@ -56,7 +56,6 @@ class Executor {
     std::int64_t k = 0;
     std::vector<std::int64_t> n_local;  // of each right side
     int num_threads = 1;
-    int num_spins = 0;  // of a wait, see Backoff
     std::chrono::milliseconds deadline{0};
     Trace* trace = nullptr;
   };

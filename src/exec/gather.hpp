@@ -67,8 +67,10 @@ class Gather {
   bool drained();
   // No further chunk can come before a chunk that has arrived is consumed: its slot is needed.
   bool stalled() const { return stalled_; }
+  // Nothing of the peers' memory is read any more: every chunk is consumed, or the call failed.
   void end() { channel_->end(); }
-  bool quiesce(std::chrono::milliseconds limit) { return channel_->quiesce(limit); }
+  void check_alive() const { channel_->check_alive(); }
+  int quiesce(std::chrono::milliseconds limit) { return channel_->quiesce(limit); }
 
   // For the message of a deadline: what this rank waits for, and the peer at fault.
   struct Missing {

@@ -4,7 +4,6 @@
 namespace cmm::exec {
 
 enum class Point { kEntered, kOffered, kArrived, kPacked, kClaimed, kBeforeDrain };
-inline constexpr int kNumPoints = 6;
 
 // Called on the thread that reaches the point; may sleep or throw. No hook: one branch a point.
 struct Hook {

@@ -1,6 +1,6 @@
 #include "exec/team.hpp"
 
-#include <system_error>
+#include <exception>
 
 #include "base/backoff.hpp"
 #include "base/text.hpp"
@@ -8,13 +8,13 @@
 
 namespace cmm::exec {
 
-Team::Team(int num_threads, int num_spins) : num_spins_(num_spins) {
+Team::Team(int num_threads) {
   helpers_.reserve(static_cast<std::size_t>(num_threads - 1));
   try {
     for (int thread = 1; thread < num_threads; ++thread) {
       helpers_.emplace_back([this, thread] { serve(thread); });
     }
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {
     const std::size_t num_made = helpers_.size();
     stop();
     throw Error(ErrorCode::kOutOfMemory, cat("the system gave ", num_made + 1, " of ", num_threads,
@@ -43,16 +43,16 @@ void Team::run(Task task, void* context) {
   num_started_.notify_all();
   task(context, 0);
   // The helpers run the same task and end with it, so this wait is as long as the task's own.
-  Backoff backoff(num_spins_);
+  Backoff backoff;
   while (num_ended_.load(std::memory_order_acquire) < run * helpers_.size()) backoff.pause();
 }
 
 void Team::serve(int thread) {
   for (std::uint64_t run = 0;; ++run) {
-    // Awake for some tens of microseconds, since a decoding engine calls again at once.
-    for (int spin = 0; spin < num_spins_ && num_started_.load(std::memory_order_acquire) == run;
-         ++spin) {
-      cpu_relax();
+    // Awake for a while, since a decoding engine calls again at once; yielding, since a rank that
+    // multiplies may need the core.
+    for (Backoff backoff; backoff.awake() && num_started_.load(std::memory_order_acquire) == run;) {
+      backoff.pause();
     }
     num_started_.wait(run, std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) return;
@@ -64,7 +64,7 @@ void Team::serve(int thread) {
 bool Barrier::meet(std::uint64_t& round, const std::atomic<bool>& failed) {
   ++round;
   num_arrived_.fetch_add(1, std::memory_order_acq_rel);
-  Backoff backoff(num_spins_);
+  Backoff backoff;
   while (num_arrived_.load(std::memory_order_acquire) < round * num_threads_) {
     if (failed.load(std::memory_order_acquire)) return false;
     backoff.pause();

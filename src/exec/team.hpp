@@ -12,8 +12,7 @@ namespace cmm::exec {
 class Team {
  public:
   // Throws Error(kOutOfMemory) where the system refuses a thread.
-  // `num_spins` of a wait: Backoff's.
-  Team(int num_threads, int num_spins);
+  explicit Team(int num_threads);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -30,7 +29,6 @@ class Team {
   void serve(int thread);
   void stop();
 
-  const int num_spins_;
   std::vector<std::thread> helpers_;
   Task task_ = nullptr;
   void* context_ = nullptr;
@@ -42,8 +40,7 @@ class Team {
 // Threads of one team meet here, again and again; the count only grows.
 class Barrier {
  public:
-  Barrier(int num_threads, int num_spins)
-      : num_threads_(static_cast<std::uint64_t>(num_threads)), num_spins_(num_spins) {}
+  explicit Barrier(int num_threads) : num_threads_(static_cast<std::uint64_t>(num_threads)) {}
 
   // `round` counts this thread's meetings and starts at 0. Returns false as soon as `failed` is
   // set: the others may then never come.
@@ -51,7 +48,6 @@ class Barrier {
 
  private:
   const std::uint64_t num_threads_;
-  const int num_spins_;
   std::atomic<std::uint64_t> num_arrived_{0};
 };
 

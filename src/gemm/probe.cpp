@@ -1,14 +1,18 @@
 #include "gemm/probe.hpp"
 
 #include <algorithm>
-#include <barrier>
+#include <atomic>
 #include <cstring>
+#include <exception>
 #include <thread>
 #include <vector>
 
 #include "base/aligned_buffer.hpp"
+#include "base/backoff.hpp"
 #include "base/clock.hpp"
 #include "base/integers.hpp"
+#include "base/text.hpp"
+#include "cmm/error.hpp"
 #include "gemm/kernels/unroll.hpp"
 
 namespace cmm::gemm {
@@ -184,15 +188,25 @@ double measure_read_bandwidth(const ReadProbe& probe) {
   std::vector<double> start(streams.size());
   std::vector<double> end(streams.size());
   for (int i = 0; i < probe.repeats; ++i) {
-    std::barrier<> all_started(probe.num_threads);
+    std::atomic<int> num_waiting{probe.num_threads};
     std::vector<std::thread> threads;
-    for (std::size_t t = 0; t < streams.size(); ++t) {
-      threads.emplace_back([&, t] {
-        all_started.arrive_and_wait();
-        start[t] = wall_seconds();
-        streams[t].read();
-        end[t] = wall_seconds();
-      });
+    const auto read = [&](std::size_t t) {
+      // Counted down for all that were started or never will be, so nobody waits for ever.
+      num_waiting.fetch_sub(1, std::memory_order_acq_rel);
+      for (Backoff backoff; num_waiting.load(std::memory_order_acquire) > 0;) backoff.pause();
+      start[t] = wall_seconds();
+      streams[t].read();
+      end[t] = wall_seconds();
+    };
+    try {
+      for (std::size_t t = 0; t < streams.size(); ++t) threads.emplace_back(read, t);
+    } catch (const std::exception& error) {
+      const std::size_t num_started = threads.size();
+      num_waiting.store(0, std::memory_order_release);
+      for (std::thread& thread : threads) thread.join();
+      throw Error(ErrorCode::kOutOfMemory,
+                  cat("the system gave ", num_started, " of ", probe.num_threads,
+                      " threads to read memory: ", error.what()));
     }
     for (std::thread& thread : threads) thread.join();
     const double seconds =

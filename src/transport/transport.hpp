@@ -19,6 +19,7 @@
 // has failed, so no loop around them can wait for a rank that is gone.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,7 +54,7 @@ struct ChannelShape {
 };
 
 // One rank's end of the exchange of one plan. Used by one thread of the rank at a time, but for
-// `release`, which any thread may call.
+// `release` and `check_alive`, which any thread may call.
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -61,8 +62,12 @@ class Channel {
   // Enters call header.call. Peers may fetch from here once chunks are offered.
   virtual void begin(const CallHeader& header) = 0;
   virtual void end() = 0;
-  // After end(): returns once no peer reads this rank's memory, or after `limit`; true: none does.
-  virtual bool quiesce(std::chrono::milliseconds limit) = 0;
+  // Throws the group's cause where it is dead. A rank that reads its peers' memory asks between
+  // small pieces of work: a peer that failed waits for it in quiesce(). Any thread.
+  virtual void check_alive() const = 0;
+  // After end(): returns once no peer reads this rank's memory, or after `limit`. The peer that
+  // still does, or -1.
+  virtual int quiesce(std::chrono::milliseconds limit) = 0;
   virtual void offer(int chunk, const Rows& rows) = 0;
   // Throws Error(kInvalidArgument) on all ranks where the peer's header differs from ours.
   virtual bool offered(int peer, int chunk) = 0;
@@ -95,8 +100,16 @@ class Endpoint {
   virtual void check_alive() const = 0;
   // For the start of a call: as check_alive, but kMeshDead where this rank has been told before.
   virtual void check_usable() const = 0;
-  // This rank makes no more calls; peers that wait for it learn so.
-  virtual void leave(const std::string& reason) = 0;
+  // This rank makes no more calls; peers that wait for it learn so. `reason` lives as long as the
+  // program: leaving must not allocate, since it may be for want of memory.
+  virtual void leave(const char* reason) = 0;
+
+  // One call or plan at a time: false where one runs already. Not collective.
+  bool try_claim() { return !claimed_.exchange(true, std::memory_order_acquire); }
+  void unclaim() { claimed_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> claimed_{false};
 };
 
 }  // namespace cmm::transport

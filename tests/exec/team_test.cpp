@@ -5,8 +5,6 @@
 
 #include <chrono>
 
-#include "base/backoff.hpp"
-
 namespace cmm::exec {
 namespace {
 
@@ -16,7 +14,7 @@ struct Count {
 
 TEST(Team, RunsEveryThreadOncePerRun) {
   for (const int num_threads : {1, 2, 8}) {
-    Team team(num_threads, Backoff::kSpins);
+    Team team(num_threads);
     ASSERT_EQ(team.num_threads(), num_threads);
     Count count;
     for (int run = 1; run <= 500; ++run) {
@@ -33,7 +31,7 @@ TEST(Team, RunsEveryThreadOncePerRun) {
 }
 
 TEST(Team, HelpersThatFellAsleepWakeUp) {
-  Team team(3, Backoff::kCrowdedSpins);
+  Team team(3);
   Count count;
   for (int run = 0; run < 3; ++run) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -47,7 +45,7 @@ TEST(Team, HelpersThatFellAsleepWakeUp) {
 }
 
 struct Phases {
-  explicit Phases(int threads) : barrier(threads, Backoff::kSpins) {}
+  explicit Phases(int threads) : barrier(threads) {}
   Barrier barrier;
   std::atomic<bool> failed{false};
   std::atomic<int> arrived{0};
@@ -57,7 +55,7 @@ struct Phases {
 TEST(Barrier, NobodyPassesBeforeAllHaveCome) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 400;
-  Team team(kThreads, Backoff::kCrowdedSpins);
+  Team team(kThreads);
   Phases phases(kThreads);
   team.run(
       [](void* context, int) {
@@ -76,7 +74,7 @@ TEST(Barrier, NobodyPassesBeforeAllHaveCome) {
 }
 
 TEST(Barrier, AFailureReleasesThoseWhoWait) {
-  Team team(3, Backoff::kCrowdedSpins);
+  Team team(3);
   Phases phases(3);
   team.run(
       [](void* context, int thread) {

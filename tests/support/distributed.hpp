@@ -118,6 +118,7 @@ class RankData {
       Stored stored(problem().transposed ? transposed(y) : y, problem().dtype,
                     (problem().transposed ? problem().k : cols.size()) + 1, Flush::kEnd);
       PackOptions pack;
+      pack.engine = Engine::kOwn;  // oneDNN, the default with AMX, promises no bits
       pack.transposed = problem().transposed;
       if (problem().bias) pack.bias = bias.data;
       weights_.push_back(Weights::pack(stored.ref(), pack));

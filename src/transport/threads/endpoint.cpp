@@ -22,13 +22,14 @@ class ThreadChannel final : public Channel {
   void begin(const CallHeader& header) override {
     group_->set_reading(rank_, true);
     header_ = header;
-    HeaderCell& mine = board_->headers[static_cast<std::size_t>(rank_)];
-    mine.header = header;
-    mine.call.store(header.call, std::memory_order_release);
+    board_->headers[static_cast<std::size_t>(rank_)].header = header;
   }
 
   void end() override { group_->set_reading(rank_, false); }
-  bool quiesce(std::chrono::milliseconds limit) override { return group_->quiesce(rank_, limit); }
+  void check_alive() const override {
+    if (group_->dead()) throw group_->cause(rank_);
+  }
+  int quiesce(std::chrono::milliseconds limit) override { return group_->quiesce(rank_, limit); }
 
   void offer(int chunk, const Rows& rows) override {
     CMM_DCHECK(released(chunk, header_.call - 1));
@@ -127,7 +128,7 @@ class ThreadEndpoint final : public Endpoint {
                     cause.what()),
                 cause.rank());
   }
-  void leave(const std::string& reason) override { group_->leave(rank_, reason); }
+  void leave(const char* reason) override { group_->leave(rank_, reason); }
 
  private:
   std::shared_ptr<Group> group_;

@@ -84,20 +84,20 @@ void Group::set_reading(int rank, bool reading) {
   throw cause(rank);
 }
 
-bool Group::quiesce(int rank, std::chrono::milliseconds limit) const {
+int Group::quiesce(int rank, std::chrono::milliseconds limit) const {
   const Deadline deadline(limit);
   for (int peer = 0; peer < num_ranks_; ++peer) {
     if (peer == rank) continue;
     Backoff backoff;
     while (members_[static_cast<std::size_t>(peer)].reading.load()) {
-      if (backoff.time_to_check() && deadline.expired()) return false;
+      if (backoff.time_to_check() && deadline.expired()) return peer;
       backoff.pause();
     }
   }
-  return true;
+  return -1;
 }
 
-void Group::leave(int rank, const std::string& reason) {
+void Group::leave(int rank, const char* reason) {
   Member& me = members_[static_cast<std::size_t>(rank)];
   if (me.left.load(std::memory_order_relaxed)) return;
   me.left_reason = reason;

@@ -25,8 +25,8 @@ struct alignas(kCacheLineBytes) Cell {
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> releases{0};  // over all calls
 };
 
+// Written before the rank's first offer of a call, which publishes it.
 struct alignas(kCacheLineBytes) HeaderCell {
-  std::atomic<std::uint64_t> call{0};
   CallHeader header;
 };
 
@@ -56,7 +56,7 @@ class Group {
   std::shared_ptr<Board> board(std::uint64_t number, int num_chunks);
 
   void fail(int rank, const Error& error);
-  void leave(int rank, const std::string& reason);
+  void leave(int rank, const char* reason);
   bool dead() const { return dead_.load(std::memory_order_acquire); }
   // The cause as `rank` reports it: its own error where it was the first to fail; a deadline, a
   // lost peer or a disagreement alike on every rank; else who failed and why. Only when dead().
@@ -72,7 +72,7 @@ class Group {
   // Brackets the time in which `rank` may read its peers' memory. set_reading(rank, true) throws
   // where the group is dead.
   void set_reading(int rank, bool reading);
-  bool quiesce(int rank, std::chrono::milliseconds limit) const;
+  int quiesce(int rank, std::chrono::milliseconds limit) const;  // see Channel
 
  private:
   struct alignas(kCacheLineBytes) Member {
@@ -81,7 +81,7 @@ class Group {
     std::string text;
     std::atomic<bool> reading{false};
     std::atomic<bool> left{false};
-    std::string left_reason;  // written before `left`
+    const char* left_reason = "";  // written before `left`
   };
   // A board that not all ranks have asked for yet.
   struct OpenBoard {
