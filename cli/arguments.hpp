@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cmm/error.hpp"
+#include "text.hpp"
+
 namespace cmm::cli {
 
 struct IntRange {
@@ -18,6 +21,16 @@ struct IntRange {
 std::int64_t parse_int(std::string_view option, std::string_view text, IntRange range);
 
 std::uint64_t parse_seed(std::string_view option, std::string_view text);
+
+// What `parse` makes of a name, or its Error with the option named first.
+template <class Parse>
+auto parse_name(std::string_view option, std::string_view name, Parse parse) {
+  try {
+    return parse(name);
+  } catch (const Error& error) {
+    throw Error(error.code(), text(option, ": ", error.what()));
+  }
+}
 
 // "3,0,5": one whole number >= 0 per rank, 1 .. kMaxRanks of them, whose sum fits int64.
 std::vector<std::int64_t> parse_rows(std::string_view option, std::string_view text);

@@ -199,7 +199,9 @@ Command add_bench_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("bench", "measure a model's layers for m = 1 ... 4096");
   add_value(
       *sub, "--dtype",
-      [arguments](const std::string& word) { arguments->dtype = parse_dtype(word); },
+      [arguments](const std::string& word) {
+        arguments->dtype = parse_name("--dtype", word, parse_dtype);
+      },
       "f32, bf16 or f16 only (default: all three)", "TYPE");
   add_value(
       *sub, "--repeats",

@@ -57,7 +57,8 @@ std::string message_of(const CLI::ParseError& error, const CLI::App& app, int ar
       what = "--" + what.substr(0, override_at) + " takes no value";
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    what = "unknown argument" + what.substr(what.find(':') + 1);
+    what = "unknown argument";
+    for (const std::string& word : app.remaining(true)) what += " " + word;
   }
   return what + "; `cmm " + named[0]->get_name() + " --help` lists what there is";
 }

@@ -110,8 +110,8 @@ int run(const PlanArguments& arguments) {
 Command add_plan_command(CLI::App& app) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* sub = app.add_subcommand("plan", "say how a problem would be run, and why");
-  arguments->problem.add_data_to(*sub);
-  arguments->problem.add_execution_to(*sub);
+  arguments->problem.add_shape_to(*sub);
+  arguments->problem.add_plan_to(*sub);
   sub->add_flag("--json", arguments->json, "print JSON instead of text")->disable_flag_override();
   sub->footer(
       "Shows the algorithm and the reason for it, the schedule as a picture for up to 8 ranks, "

@@ -43,6 +43,16 @@ void add_int(CLI::App& app, const char* name, std::optional<Int>& target, IntRan
       help, "N");
 }
 
+// The library's parsers know no flags.
+template <class Target, class Parse>
+void add_name(CLI::App& app, const char* name, Target& target, Parse parse, const char* help,
+              const char* type) {
+  add_value(
+      app, name,
+      [name, &target, parse](const std::string& word) { target = parse_name(name, word, parse); },
+      help, type);
+}
+
 void check_isa(Isa isa) {
   if (isa_supported(isa)) return;
   std::string known;
@@ -73,31 +83,32 @@ Problem completed(Problem p, std::optional<int> threads) {
 
 }  // namespace
 
-void ProblemOptions::add_execution_to(CLI::App& app) {
+void ProblemOptions::add_plan_to(CLI::App& app) {
   Problem& p = problem_;
   add_int(app, "--ranks", ranks_, {1, kMaxRanks},
           "ranks, each a thread of this process (default: 2)");
   add_int(app, "--threads", threads_, {1, kMaxThreads},
           "threads of each rank (default: cores / ranks, at least 1)");
-  add_value(
-      app, "--out-dtype", [&p](const std::string& word) { p.out_dtype = parse_dtype(word); },
-      "element type of the output (default: that of x)", "TYPE");
-  add_value(
-      app, "--algorithm", [&p](const std::string& word) { p.algorithm = parse_algorithm(word); },
-      "auto, direct, ring, bidirectional, recursive_doubling, hierarchical (default: auto)",
-      "NAME");
+  add_name(app, "--algorithm", p.algorithm, parse_algorithm,
+           "auto, direct, ring, bidirectional, recursive_doubling, hierarchical (default: auto)",
+           "NAME");
   add_int(app, "--hosts", p.hosts, {1, kMaxRanks},
           "hosts the ranks are spread over, for hierarchical (default: 1)");
   add_int(app, "--pieces", p.pieces, {1, kMaxPieces},
           "chunks per shard (default: the plan decides)");
+  add_name(app, "--isa", p.isa, parse_isa,
+           "portable, avx2, avx512, avx512_bf16 (default: the fastest that runs here)", "NAME");
+}
+
+void ProblemOptions::add_execution_to(CLI::App& app) {
+  add_plan_to(app);
+  Problem& p = problem_;
+  add_name(app, "--out-dtype", p.out_dtype, parse_dtype,
+           "element type of the output (default: that of x)", "TYPE");
   app.add_flag("--transpose-y", p.transpose_y, "y is stored as [n, k], as PyTorch does")
       ->disable_flag_override();
-  add_value(
-      app, "--isa", [&p](const std::string& word) { p.isa = parse_isa(word); },
-      "portable, avx2, avx512, avx512_bf16 (default: the fastest that runs here)", "NAME");
-  add_value(
-      app, "--engine", [&p](const std::string& word) { p.engine = parse_engine(word); },
-      "who multiplies: auto, own, onednn (default: auto)", "NAME");
+  add_name(app, "--engine", p.engine, parse_engine,
+           "who multiplies: auto, own, onednn (default: auto)", "NAME");
   add_value(
       app, "--deadline-ms",
       [&p](const std::string& word) {
@@ -107,7 +118,7 @@ void ProblemOptions::add_execution_to(CLI::App& app) {
       "longest time of one call (default: 60000)", "MS");
 }
 
-void ProblemOptions::add_data_to(CLI::App& app) {
+void ProblemOptions::add_shape_to(CLI::App& app) {
   Problem& p = problem_;
   p.m = 512;
   p.k = 4096;
@@ -118,11 +129,15 @@ void ProblemOptions::add_data_to(CLI::App& app) {
   add_value(
       app, "--rows", [&p](const std::string& word) { p.rows = parse_rows("--rows", word); },
       "rows of x on each rank, as in 3,0,5 (default: split evenly)", "A,B,...");
-  add_value(
-      app, "--dtype", [&p](const std::string& word) { p.dtype = parse_dtype(word); },
-      "element type of x and y: f32, bf16, f16 (default: bf16)", "TYPE");
+  add_name(app, "--dtype", p.dtype, parse_dtype,
+           "element type of x and y: f32, bf16, f16 (default: bf16)", "TYPE");
   add_int(app, "--weights", p.num_weights, {1, kMaxWeights},
           "right sides multiplied per gather, each [k, n] (default: 1)");
+}
+
+void ProblemOptions::add_data_to(CLI::App& app) {
+  add_shape_to(app);
+  Problem& p = problem_;
   add_value(
       app, "--seed", [&p](const std::string& word) { p.seed = parse_seed("--seed", word); },
       "of the made-up x and y (default: 1)", "N");

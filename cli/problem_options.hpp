@@ -23,10 +23,12 @@ auto* add_value(App& app, const char* name, Parse parse, const char* help, const
 
 class ProblemOptions {
  public:
-  // How: --ranks --threads --out-dtype --algorithm --hosts --pieces --transpose-y --isa --engine
-  // --deadline-ms.
+  // How: --ranks --threads --algorithm --hosts --pieces --isa; and for a command that multiplies
+  // --out-dtype --transpose-y --engine --deadline-ms too.
+  void add_plan_to(CLI::App& app);
   void add_execution_to(CLI::App& app);
-  // What: --m --k --n --rows --dtype --weights --seed.
+  // What: --m --k --n --rows --dtype --weights; and for a command that makes up the data --seed.
+  void add_shape_to(CLI::App& app);
   void add_data_to(CLI::App& app);
 
   // The problem the flags describe: --ranks and --m follow from --rows, --threads from the number
