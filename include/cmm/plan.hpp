@@ -96,7 +96,8 @@ class Plan {
   const Options& options() const;
   int rank() const;
   int num_ranks() const;
-  // Rows of x that `rank` holds when the whole x has m rows, m <= shape().m.
+  // Rows of x that `rank` holds when the whole x has m rows: m <= shape().m, and equal to it where
+  // the plan has explicit rows.
   std::int64_t rows_of(int rank, std::int64_t m) const;
 
   // Not collective. The first explanation in a process of an instruction set and dtype measures
@@ -108,7 +109,7 @@ class Plan {
   std::string picture() const;
 
   // For the library itself.
-  api::PlanState& state() const { return *state_; }
+  api::PlanState& state() const;  // throws Error(kInvalidArgument) where the plan was moved from
 
  private:
   explicit Plan(std::shared_ptr<api::PlanState> state) : state_(std::move(state)) {}

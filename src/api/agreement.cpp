@@ -46,8 +46,11 @@ void check_rows(const ProblemShape& shape, int num_ranks) {
       reject(cat("rank ", rank, " has rows=", rows, "; it must be between 0 and m=", shape.m));
     }
     sum += rows;
+    if (sum > shape.m) break;  // also keeps the sum from overflowing
   }
-  if (sum != shape.m) reject(cat("rows sum to ", sum, "; they must sum to m=", shape.m));
+  if (sum != shape.m)
+    reject(cat("rows sum to ", sum, sum > shape.m ? " or more" : "",
+               "; they must sum to m=", shape.m));
 }
 
 void check_options(const ProblemShape& shape, const Options& options, int num_ranks) {

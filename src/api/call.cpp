@@ -79,6 +79,10 @@ void PlanState::check_sides(std::span<const Weights> y, std::span<const MatrixRe
 void PlanState::check_side(int side, const Weights& y, const MatrixRef& out, std::int64_t m) const {
   const int rank = axis_.rank();
   const std::int64_t n = shape_.n_local[static_cast<std::size_t>(side)];
+  if (y.panels() == nullptr && y.library() == nullptr) {
+    reject(cat("right side ", side, " of rank ", rank, " was moved from; it holds no weights"),
+           rank);
+  }
   if (y.k() != shape_.k || y.n() != n || y.dtype() != shape_.dtype) {
     reject(cat("right side ", side, " of rank ", rank, " is [", y.k(), ", ", y.n(), "] ",
                dtype_name(y.dtype()), "; this plan needs [", shape_.k, ", ", n, "] ",

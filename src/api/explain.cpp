@@ -62,7 +62,7 @@ void estimate_seconds(const api::PlanState& plan, Explanation& out) {
 }  // namespace
 
 Explanation Plan::explain() const {
-  const api::PlanState& plan = *state_;
+  const api::PlanState& plan = state();
   const api::Choice& choice = plan.choice();
   Explanation out;
   switch (choice.schedule.algorithm) {

@@ -165,20 +165,26 @@ Plan Plan::make(const Axis& axis, const ProblemShape& shape, const Options& opti
   return Plan(std::make_shared<api::PlanState>(axis, shape, options));
 }
 
-const ProblemShape& Plan::shape() const { return state_->shape(); }
-const Options& Plan::options() const { return state_->options(); }
-int Plan::rank() const { return state_->axis().rank(); }
-int Plan::num_ranks() const { return state_->axis().num_ranks(); }
+api::PlanState& Plan::state() const {
+  if (state_ != nullptr) return *state_;
+  throw Error(ErrorCode::kInvalidArgument, "this plan was moved from; use the one it was moved to");
+}
 
-std::string Plan::picture() const { return schedule::picture(state_->choice().schedule); }
+const ProblemShape& Plan::shape() const { return state().shape(); }
+const Options& Plan::options() const { return state().options(); }
+int Plan::rank() const { return state().axis().rank(); }
+int Plan::num_ranks() const { return state().axis().num_ranks(); }
+
+std::string Plan::picture() const { return schedule::picture(state().choice().schedule); }
 
 std::int64_t Plan::rows_of(int rank, std::int64_t m) const {
-  if (rank < 0 || rank >= num_ranks() || m < 0 || m > shape().m) {
+  if (rank < 0 || rank >= num_ranks() || m < 0 || m > shape().m ||
+      (!shape().rows.empty() && m != shape().m)) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("rank ", rank, " and m=", m, " asked of a plan of ", num_ranks(),
                     " ranks and m=", shape().m));
   }
-  return state_->rows_of(rank, m);
+  return state().rows_of(rank, m);
 }
 
 }  // namespace cmm

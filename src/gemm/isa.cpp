@@ -42,7 +42,12 @@ Isa default_isa() {
   }
   const char* forced = std::getenv("CMM_ISA");
   if (forced == nullptr || *forced == '\0') return fastest;
-  const Isa isa = parse_isa(forced);
+  Isa isa = Isa::kPortable;
+  try {
+    isa = parse_isa(forced);
+  } catch (const Error& error) {
+    throw Error(error.code(), cat("environment variable CMM_ISA: ", error.what()));
+  }
   if (!isa_supported(isa)) {
     throw Error(ErrorCode::kUnsupported,
                 cat("CMM_ISA=", forced, " cannot run here; the fastest set that can is ",

@@ -99,6 +99,10 @@ TEST(PlanErrors, OneRanksMistakeIsToldToAll) {
              }),
              start + "rows sum to 11; they must sum to m=12");
   expect_all(plan_with_change([](auto& shape, auto&) {
+               shape.rows = {12, 12, 12};
+             }),
+             start + "rows sum to 24 or more; they must sum to m=12");
+  expect_all(plan_with_change([](auto& shape, auto&) {
                shape.rows = {4, -1, 9};
              }),
              start + "rank 1 has rows=-1; it must be between 0 and m=12");
@@ -203,6 +207,8 @@ TEST(CallErrors, WrongArgumentsOnOneRankReachAllRanks) {
                   [](Arguments& a) {
                     a.gathered = {a.x.data(), DType::kF32, 11, 8, 8};
                   });
+  expect_rejected("right side 0 of rank 1 was moved from; it holds no weights",
+                  [](Arguments& a) { const Weights moved = std::move(a.y); });
   expect_rejected("right side 0 of rank 1 is [4, 8] f32; this plan needs [8, 4] f32",
                   [](Arguments& a) { a.y = Weights::pack(MatrixView<float>(a.x.data(), 4, 8)); });
 }
@@ -374,6 +380,16 @@ TEST(CallErrors, ARankHasLeftEvenIfItsPlanLivesOn) {
     }
   });
   EXPECT_EQ(messages[1], "rank 0 has left the mesh: its body returned");
+}
+
+TEST(PlanErrors, APlanThatWasMovedFromSaysSo) {
+  Plan plan = Plan::make(Mesh::threads({{"tp", 1}})[0].axis("tp"),
+                         {.m = 3, .k = 2, .n_local = {1}, .rows = {3}});
+  EXPECT_EQ(plan.rows_of(0, 3), 3);
+  EXPECT_THROW(plan.rows_of(0, 2), Error);  // explicit rows: exactly its own m
+  const Plan moved = std::move(plan);
+  EXPECT_EQ(moved.num_ranks(), 1);
+  EXPECT_THROW(plan.rank(), Error);  // NOLINT: that is the point
 }
 
 TEST(CallErrors, RunRanksRethrowsTheFirstFailure) {
