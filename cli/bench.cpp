@@ -14,6 +14,7 @@
 #include "arguments.hpp"
 #include "cmm/error.hpp"
 #include "command.hpp"
+#include "exit_code.hpp"
 #include "measure.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
@@ -189,7 +190,7 @@ int run(const BenchArguments& arguments) {
   bench.run();
   const std::string shown = arguments.json ? bench.json().dump(2) + "\n" : bench.str();
   std::fputs(shown.c_str(), stdout);
-  return 0;
+  return kDone;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "clock.hpp"
 #include "command.hpp"
+#include "exit_code.hpp"
 #include "parallel.hpp"
 #include "progress.hpp"
 #include "self_test.hpp"
@@ -86,21 +87,22 @@ std::string str_of(const std::vector<GroupResult>& results, bool right, double s
 int run(bool json) {
   const double begin = now_seconds();
   std::vector<GroupResult> results;
-  bool right = true;
+  Comparison all;
   {
     Progress progress;
     const std::vector<SelfTestGroup> groups = self_test_groups();
     for (const SelfTestGroup& group : groups) {
       progress.show("checking", static_cast<double>(results.size()) / double(groups.size()));
       results.push_back(run_group(group));
-      right = right && results.back().mismatches == 0;
+      all.mismatches += results.back().mismatches;
     }
   }
   const double seconds = now_seconds() - begin;
+  const bool right = all.mismatches == 0;
   const std::string shown =
       json ? json_of(results, right, seconds).dump(2) + "\n" : str_of(results, right, seconds);
   std::fputs(shown.c_str(), stdout);
-  return right ? 0 : 1;
+  return exit_code_of(all);
 }
 
 }  // namespace

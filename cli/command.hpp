@@ -9,8 +9,8 @@ class App;
 
 namespace cmm::cli {
 
-// Runs a command whose flags have been parsed; returns the exit code: 0, or 1 for a wrong result.
-// Other failures are thrown.
+// Runs a command whose flags have been parsed; returns kDone or kWrongResult (exit_code.hpp). Other
+// failures are thrown.
 using RunCommand = std::function<int()>;
 
 struct Command {

@@ -1,7 +1,12 @@
 // cmm: the all-gather matmul for people. Exit codes: 0 done and right, 1 a wrong result, 2 wrong
 // arguments, 3 the outside world (files, memory, deadlines).
+#include <fcntl.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
+
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -10,12 +15,10 @@
 
 #include "cmm/error.hpp"
 #include "command.hpp"
+#include "exit_code.hpp"
 
 namespace cmm::cli {
 namespace {
-
-constexpr int kWrongArguments = 2;
-constexpr int kOutsideWorld = 3;
 
 int report(std::string message, int exit_code) {
   for (char& c : message) {
@@ -25,9 +28,21 @@ int report(std::string message, int exit_code) {
   return exit_code;
 }
 
-int exit_code_of(ErrorCode code) {
-  return code == ErrorCode::kInvalidArgument || code == ErrorCode::kUnsupported ? kWrongArguments
-                                                                                : kOutsideWorld;
+// Where a standard stream is closed, the next file opened would take its place, and what is
+// printed would go into it. Reading yields nothing there and writing fails.
+void occupy_standard_streams() {
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);
+  }
+}
+
+// What has been printed counts only once it has left the process.
+int flushed(int exit_code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  const std::string reason = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
+  report("cannot write to standard output" + reason, kOutsideWorld);
+  return exit_code == kDone ? kOutsideWorld : exit_code;
 }
 
 std::string command_list(const CLI::App& app) {
@@ -92,8 +107,9 @@ int run_tool(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace cmm::cli;
+  occupy_standard_streams();
   try {
-    return run_tool(argc, argv);
+    return flushed(run_tool(argc, argv));
   } catch (const cmm::Error& error) {
     return report(error.what(), exit_code_of(error.code()));
   } catch (const std::bad_alloc&) {

@@ -42,7 +42,8 @@ struct Measurement {
   double first_chunk_seconds = 0;
   double last_chunk_seconds = 0;
   double bound_seconds() const;
-  double hidden_share() const;  // of the shorter of gemm and gather
+  // Of the shorter of gemm and gather; without meaning where x is read in place.
+  double hidden_share() const;
 };
 
 // Fills `data` and measures. On return its outputs are those of a last, unmeasured call of the

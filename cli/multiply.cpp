@@ -14,6 +14,7 @@
 #include "clock.hpp"
 #include "cmm/cmm.hpp"
 #include "command.hpp"
+#include "exit_code.hpp"
 #include "files/matrix_writer.hpp"
 #include "files/read_matrix.hpp"
 #include "files/spec.hpp"
@@ -297,7 +298,7 @@ int run(const MultiplyArguments& arguments) {
   progress.clear();
   const std::string shown = arguments.json ? report.json().dump(2) + "\n" : report.str();
   std::fputs(shown.c_str(), stdout);
-  return report.wrong() ? 1 : 0;
+  return exit_code_of(report.check);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "cmm/cmm.hpp"
 #include "command.hpp"
+#include "exit_code.hpp"
 #include "problem_options.hpp"
 #include "table.hpp"
 #include "text.hpp"
@@ -102,7 +103,7 @@ int run(const PlanArguments& arguments) {
             (explained.picture.empty() ? "" : "\n") + rank_table(problem, explained.plans);
   }
   std::fputs(shown.c_str(), stdout);
-  return 0;
+  return kDone;
 }
 
 }  // namespace

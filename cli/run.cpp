@@ -9,6 +9,7 @@
 #include "arguments.hpp"
 #include "cmm/error.hpp"
 #include "command.hpp"
+#include "exit_code.hpp"
 #include "measure.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
@@ -79,7 +80,7 @@ int run(const RunArguments& arguments) {
 
   const std::string shown = arguments.json ? report.json().dump(2) + "\n" : report.str();
   std::fputs(shown.c_str(), stdout);
-  return report.check && report.check->mismatches > 0 ? 1 : 0;
+  return exit_code_of(report.check);
 }
 
 }  // namespace

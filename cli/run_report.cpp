@@ -131,8 +131,12 @@ std::string RunReport::str() const {
   Table figures;
   figures.add({"bound", seconds_text(t.bound_seconds()),
                text("time / bound ", fixed_text(ratio_to_bound(), 3))});
-  figures.add(
-      {"hidden share", percent_text(t.hidden_share()), "of the shorter of product, gather"});
+  if (t.in_place) {
+    figures.add({"hidden share", "-", "nothing is transferred: rows are read in place"});
+  } else {
+    figures.add(
+        {"hidden share", percent_text(t.hidden_share()), "of the shorter of product, gather"});
+  }
   figures.add({"speed-up", fixed_text(speedup_over_sequential(), 3), "over the better sequential"});
   figures.add({"rate", flops_text(gflops() * 1e9),
                text(percent_text(share_of_peak()), " of the L1-fed peak of ", peak.num_cores,

@@ -2,6 +2,7 @@
 // would be right.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "run_tool.hpp"
@@ -110,6 +111,31 @@ TEST(Help, ShowsExamplesForEveryCommand) {
     EXPECT_NE(help.out.find("Example"), std::string::npos);
     EXPECT_NE(help.out.find(std::string("cmm ") + command), std::string::npos);
   }
+}
+
+TEST(StandardOutput, ThatCannotBeWrittenIsAnError) {
+  const Scratch scratch;
+  for (const char* line : {"plan --m 4 --k 4 --n 4", "plan --m 4 --k 4 --n 4 --json --ranks 64",
+                           "--version", "run --help"}) {
+    const pid_t pid = start_tool(words_of(line), "/dev/full", scratch.file("err"));
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 3) << line;
+    const std::string err = content_of(scratch.file("err"));
+    EXPECT_EQ(err.find("cmm: cannot write to standard output"), 0u) << line << err;
+    EXPECT_EQ(err.find('\n') + 1, err.size()) << err;
+  }
+}
+
+TEST(StandardOutput, MayNotBeClosed) {
+  const Scratch scratch;
+  const std::string command = std::string("'") + CMM_TOOL_PATH +
+                              "' plan --m 4 --k 4 --n 4 >&- 2>'" + scratch.file("err") + "'";
+  const int status = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_EQ(content_of(scratch.file("err")).find("cmm: cannot write to standard output"), 0u);
 }
 
 TEST(Version, IsTheProjects) {

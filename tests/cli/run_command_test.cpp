@@ -96,6 +96,19 @@ TEST(Run, PrintsATableForPeople) {
   }
 }
 
+TEST(Run, ShowsAHiddenShareOnlyWhereRowsAreTransferred) {
+  for (const char* in_place : {"--ranks 1", "--ranks 2 --algorithm direct"}) {
+    const ToolResult result =
+        run_tool(words_of(std::string("run --m 16 --k 64 --n 96 --repeats 1 ") + in_place));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.out.find("nothing is transferred: rows are read in place"), std::string::npos)
+        << in_place << result.out;
+  }
+  const ToolResult ring =
+      run_tool(words_of("run --m 16 --k 64 --n 96 --repeats 1 --ranks 2 --algorithm ring"));
+  EXPECT_NE(ring.out.find("of the shorter of product, gather"), std::string::npos) << ring.out;
+}
+
 TEST(Run, SaysWhenItHasNotChecked) {
   const Json j = json_of("run --m 4 --k 64 --n 96 --repeats 1 --json");
   EXPECT_TRUE(j.at("correct").is_null());
