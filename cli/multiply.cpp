@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -196,12 +195,6 @@ Comparison check(const Problem& p, const Operands& o, const Matrix& out,
   return compare_with_reference(reference, {{0, out.ref()}});
 }
 
-extern "C" void remove_files_and_end(int signal) {
-  files::remove_unfinished_files();
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
-
 struct Report {
   Problem problem;
   std::string x;
@@ -276,9 +269,7 @@ int run(const MultiplyArguments& arguments) {
   const Problem& p = report.problem;
   const bool copies_x = !is_row_major(o.x_file.view);
   check_memory(needed_bytes(p, arguments, copies_x), "this product");
-  // From here on the output file exists under a temporary name; a signal must not leave it behind.
-  std::signal(SIGINT, remove_files_and_end);
-  std::signal(SIGTERM, remove_files_and_end);
+  files::remove_unfinished_files_on_signals();
   files::MatrixWriter writer(arguments.out_spec, p.output_dtype(), p.m, p.n);
 
   make_x_row_major(o);

@@ -4,12 +4,15 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "arguments.hpp"
 #include "cmm/error.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
+#include "files/output_file.hpp"
+#include "files/unfinished_file.hpp"
 #include "measure.hpp"
 #include "memory.hpp"
 #include "parallel.hpp"
@@ -47,7 +50,10 @@ std::int64_t needed_bytes(const Problem& problem, const RunArguments& arguments)
 void write_trace(ProblemData& data, const std::string& path) {
   Trace trace(kTraceSpans);
   record_call(data, trace);
-  write_text_file(path, trace_events_json(trace.spans()));
+  const std::string content = trace_events_json(trace.spans());
+  files::OutputFile file(path, static_cast<std::int64_t>(content.size()));
+  file.write(std::as_bytes(std::span(content)));
+  file.commit();
   if (trace.num_dropped() > 0) {
     std::fprintf(stderr, "cmm: %s lacks %lld spans, which did not fit\n", path.c_str(),
                  static_cast<long long>(trace.num_dropped()));
@@ -57,7 +63,10 @@ void write_trace(ProblemData& data, const std::string& path) {
 int run(const RunArguments& arguments) {
   const Problem problem = arguments.problem.problem();
   check_memory(needed_bytes(problem, arguments), "this problem");
-  if (!arguments.trace_path.empty()) check_writable(arguments.trace_path);
+  if (!arguments.trace_path.empty()) {
+    files::remove_unfinished_files_on_signals();
+    files::OutputFile(arguments.trace_path, 1);  // a bad name is refused before the work
+  }
 
   RunReport report;
   report.problem = problem;
@@ -100,9 +109,15 @@ Command add_run_command(CLI::App& app) {
                 "compare every output element with a product computed apart")
       ->disable_flag_override();
   sub->add_flag("--json", arguments->json, "print JSON instead of tables")->disable_flag_override();
-  sub->add_option("--trace", arguments->trace_path,
-                  "write a timeline of one call, for ui.perfetto.dev")
-      ->type_name("FILE");
+  add_value(
+      *sub, "--trace",
+      [arguments](const std::string& word) {
+        if (word.empty()) {
+          throw Error(ErrorCode::kInvalidArgument, "--trace is ''; give the name of a file");
+        }
+        arguments->trace_path = word;
+      },
+      "write a timeline of one call, for ui.perfetto.dev", "FILE");
   sub->footer(
       "Examples:\n"
       "  cmm run --ranks 4 --m 512 --k 4096 --n 28672 --dtype bf16 --check\n"

@@ -1,16 +1,11 @@
 #include "trace_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
-#include "cmm/error.hpp"
 #include "text.hpp"
 
 namespace cmm::cli {
@@ -41,16 +36,6 @@ Json event_of(const Span& span, std::int64_t origin_ns) {
           {"tid", span.thread}};
 }
 
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-File open_file(const std::string& path, const char* mode) {
-  File file(std::fopen(path.c_str(), mode), std::fclose);
-  if (!file) {
-    throw Error(ErrorCode::kIo, text("cannot write ", path, ": ", std::strerror(errno)));
-  }
-  return file;
-}
-
 }  // namespace
 
 std::string trace_events_json(std::span<const Span> spans) {
@@ -71,16 +56,6 @@ std::string trace_events_json(std::span<const Span> spans) {
   }
   for (const Span& span : spans) events.push_back(event_of(span, origin_ns));
   return Json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}.dump() + "\n";
-}
-
-void check_writable(const std::string& path) { open_file(path, "ab"); }
-
-void write_text_file(const std::string& path, const std::string& content) {
-  File file = open_file(path, "wb");
-  const bool written = std::fwrite(content.data(), 1, content.size(), file.get()) == content.size();
-  if (std::fclose(file.release()) != 0 || !written) {
-    throw Error(ErrorCode::kIo, text("cannot write ", path, ": ", std::strerror(errno)));
-  }
 }
 
 }  // namespace cmm::cli

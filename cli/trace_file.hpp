@@ -12,8 +12,4 @@ namespace cmm::cli {
 // events ("X") in microseconds from the first span's begin.
 std::string trace_events_json(std::span<const Span> spans);
 
-// Throws Error(kIo) where `path` cannot be written; writes nothing then.
-void check_writable(const std::string& path);
-void write_text_file(const std::string& path, const std::string& content);
-
 }  // namespace cmm::cli

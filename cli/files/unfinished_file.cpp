@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdint>
 #include <random>
 
@@ -42,6 +43,12 @@ std::string temporary_name(const std::string& path) {
   return cli::text(path, ".part-", std::hex, number);
 }
 
+extern "C" void remove_files_and_end(int signal) {
+  remove_unfinished_files();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 }  // namespace
 
 UnfinishedFile::UnfinishedFile(const std::string& path) : slot_(-1) {
@@ -65,6 +72,16 @@ void remove_unfinished_files() noexcept {
     if (slot.state == State::kArmed) ::unlink(slot.path.data());
   }
   errno = saved_errno;
+}
+
+void remove_unfinished_files_on_signals() {
+  for (const int signal : {SIGHUP, SIGINT, SIGPIPE, SIGTERM}) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = remove_files_and_end;
+    ::sigaction(signal, &action, nullptr);
+  }
 }
 
 }  // namespace cmm::files

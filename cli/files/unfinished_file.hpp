@@ -21,8 +21,11 @@ class UnfinishedFile {
   int slot_;
 };
 
-// Removes the files of all UnfinishedFiles. For handlers of SIGINT and SIGTERM, just before they
-// end the process: async-signal-safe, callable from any thread.
+// Removes the files of all UnfinishedFiles. Async-signal-safe, callable from any thread.
 void remove_unfinished_files() noexcept;
+
+// From here on SIGHUP, SIGINT, SIGPIPE and SIGTERM remove the files of all UnfinishedFiles before
+// they end the process. A signal that the process was started with ignored (nohup) stays ignored.
+void remove_unfinished_files_on_signals();
 
 }  // namespace cmm::files

@@ -199,22 +199,52 @@ TEST_F(Multiply, JoinsTheCallsOfALongProduct) {
   EXPECT_EQ(nlohmann::json::parse(result.out)["correct"], true);
 }
 
-TEST_F(Multiply, LeavesNothingBehindWhenItIsStopped) {
-  write(file("x.npy"), generated(DType::kF32, 2000, 2000, 1));
-  write(file("y.npy"), generated(DType::kF32, 2000, 2000, 2));
-  const pid_t pid = start_tool({"multiply", file("x.npy"), file("y.npy"), "-o", file("out.npy"),
-                                "--isa", "portable", "--check"},
-                               "/dev/null", "/dev/null");
-  // The unfinished output is the third file.
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (scratch_.names().size() < 3 && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+// A product long enough to be stopped in the middle of it.
+class LongMultiply : public Multiply {
+ protected:
+  // Returns once the unfinished output, the third file, is there.
+  pid_t start() {
+    write(file("x.npy"), generated(DType::kF32, 2000, 2000, 1));
+    write(file("y.npy"), generated(DType::kF32, 2000, 2000, 2));
+    const pid_t pid = start_tool({"multiply", file("x.npy"), file("y.npy"), "-o", file("out.npy"),
+                                  "--isa", "portable", "--check"},
+                                 "/dev/null", "/dev/null");
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (scratch_.names().size() < 3 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return pid;
   }
+};
+
+TEST_F(LongMultiply, LeavesNothingBehindWhenItIsStopped) {
+  for (const int signal : {SIGHUP, SIGINT, SIGPIPE, SIGTERM}) {
+    const pid_t pid = start();
+    ASSERT_EQ(kill(pid, signal), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    ASSERT_TRUE(WIFSIGNALED(status)) << strsignal(signal);
+    EXPECT_EQ(WTERMSIG(status), signal);
+    EXPECT_EQ(scratch_.names().size(), 2u) << strsignal(signal);
+  }
+}
+
+// As nohup starts it.
+TEST_F(LongMultiply, GoesOnWhereASignalIsIgnored) {
+  struct sigaction ignore {
+  }, before{};
+  ignore.sa_handler = SIG_IGN;
+  ASSERT_EQ(sigaction(SIGHUP, &ignore, &before), 0);
+  const pid_t pid = start();
+  ASSERT_EQ(sigaction(SIGHUP, &before, nullptr), 0);
+  ASSERT_EQ(kill(pid, SIGHUP), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(scratch_.names().size(), 3u);
   ASSERT_EQ(kill(pid, SIGTERM), 0);
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, 0), pid);
-  EXPECT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(scratch_.names().size(), 2u);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
 }
 
 }  // namespace

@@ -155,7 +155,16 @@ TEST(RunTrace, HasANamedTrackForEveryThreadOfEveryRank) {
 
 TEST(RunTrace, IsRefusedBeforeTheWorkWhereItCannotBeWritten) {
   expect_refused(run_tool(words_of("run --m 1 --trace /nowhere/trace.json")), 3,
-                 "cannot write /nowhere/trace.json");
+                 "/nowhere/trace.json: cannot create a file in its folder");
+  expect_refused(run_tool({"run", "--m", "1", "--trace", ""}), 2, "--trace is ''; give");
+}
+
+TEST(RunTrace, LeavesNoFileWhenTheRunFails) {
+  const Scratch scratch;
+  const ToolResult result = run_tool(words_of(
+      "run --m 2048 --k 4096 --n 4096 --deadline-ms 1 --trace " + scratch.file("trace.json")));
+  expect_refused(result, 3, "rank");
+  EXPECT_EQ(scratch.names().size(), 0u);
 }
 
 TEST(Plan, SaysAlgorithmReasonBytesAndPicture) {
