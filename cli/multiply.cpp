@@ -71,29 +71,27 @@ void refuse_overwriting(const std::string& out, const std::string& in) {
               text("the output ", out, " is the input ", in, "; give another name to -o"));
 }
 
-Operands read_operands(const MultiplyArguments& arguments) {
+// The problem that two matrices make; their elements have not been read.
+Problem problem_of(const MultiplyArguments& arguments, const files::MatrixFile& x_file,
+                   const files::MatrixFile& y_file) {
   const bool transpose_y = arguments.problem.transpose_y();
-  Operands o;
-  o.x_file = files::read_matrix(arguments.x_spec);
-  o.y_file = files::read_matrix(arguments.y_spec);
-  const StridedMatrixRef& x = o.x_file.view;
-  o.y = transpose_y ? o.y_file.view.transposed() : o.y_file.view;
-  if (x.dtype != o.y.dtype) {
+  const StridedMatrixRef& x = x_file.view;
+  const StridedMatrixRef y = transpose_y ? y_file.view.transposed() : y_file.view;
+  if (x.dtype != y.dtype) {
     throw Error(ErrorCode::kInvalidArgument,
-                text("x is ", o.x_file.description, " but y is ", o.y_file.description,
+                text("x is ", x_file.description, " but y is ", y_file.description,
                      "; give two matrices of one type"));
   }
-  if (x.cols != o.y.rows) {
-    const bool other_way = x.cols == o.y.cols;
+  if (x.cols != y.rows) {
+    const bool other_way = x.cols == y.cols;
     throw Error(
         ErrorCode::kInvalidArgument,
-        text("x is ", o.x_file.description, " with k = ", x.cols, " columns but y is ",
-             o.y_file.description, transpose_y ? ", transposed," : "", " with ", o.y.rows,
-             " rows of k",
+        text("x is ", x_file.description, " with k = ", x.cols, " columns but y is ",
+             y_file.description, transpose_y ? ", transposed," : "", " with ", y.rows, " rows of k",
              other_way ? (transpose_y ? "; leave --transpose-y out" : "; give --transpose-y")
                        : "; give matrices with the same k"));
   }
-  return o;
+  return arguments.problem.problem_of(x.rows, x.cols, y.cols, x.dtype);
 }
 
 bool is_row_major(const StridedMatrixRef& m) { return m.col_stride == 1 || m.cols <= 1; }
@@ -110,15 +108,16 @@ void make_x_row_major(Operands& o) {
   o.x = o.x_copy.ref();
 }
 
-// Memory on top of what the files take.
+// Operands as the files store them, packed y, output, and what a copy of x and a check take.
 std::int64_t needed_bytes(const Problem& p, const MultiplyArguments& arguments, bool copies_x) {
   const auto bytes = [](std::int64_t rows, std::int64_t cols, std::int64_t size) {
     return saturating_product(saturating_product(rows, cols), size);
   };
   const auto size = static_cast<std::int64_t>(dtype_bytes(p.dtype));
-  std::int64_t needed =
-      saturating_sum(bytes(p.k, p.n, size),
-                     bytes(p.m, p.n, static_cast<std::int64_t>(dtype_bytes(p.output_dtype()))));
+  std::int64_t needed = saturating_sum(bytes(p.m, p.k, size), bytes(p.k, p.n, size));
+  needed = saturating_sum(needed, bytes(p.k, p.n, size));
+  needed = saturating_sum(
+      needed, bytes(p.m, p.n, static_cast<std::int64_t>(dtype_bytes(p.output_dtype()))));
   if (copies_x) needed = saturating_sum(needed, bytes(p.m, p.k, size));
   if (arguments.check) {
     needed = saturating_sum(needed, bytes(p.m, p.k, sizeof(float)));
@@ -262,13 +261,16 @@ int run(const MultiplyArguments& arguments) {
   Progress progress;
   Report report;
   double begin = now_seconds();
-  Operands o = read_operands(arguments);
-  report.times.read = now_seconds() - begin;
-  report.problem =
-      arguments.problem.problem_of(o.x_file.view.rows, o.x_file.view.cols, o.y.cols, o.y.dtype);
+  const files::MatrixFile x_file = files::open_matrix(arguments.x_spec);
+  const files::MatrixFile y_file = files::open_matrix(arguments.y_spec);
+  report.problem = problem_of(arguments, x_file, y_file);
   const Problem& p = report.problem;
-  const bool copies_x = !is_row_major(o.x_file.view);
-  check_memory(needed_bytes(p, arguments, copies_x), "this product");
+  check_memory(needed_bytes(p, arguments, !is_row_major(x_file.view)), "this product");
+  Operands o;
+  o.x_file = x_file.read();
+  o.y_file = y_file.read();
+  o.y = p.transpose_y ? o.y_file.view.transposed() : o.y_file.view;
+  report.times.read = now_seconds() - begin;
   files::remove_unfinished_files_on_signals();
   files::MatrixWriter writer(arguments.out_spec, p.output_dtype(), p.m, p.n);
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "files/input_file.hpp"
 #include "files/messages.hpp"
@@ -53,8 +54,8 @@ Prefix read_prefix(const InputFile& file) {
 
 }  // namespace
 
-Tensor read_npy(const std::string& path) {
-  const InputFile file(path);
+MatrixFile open_npy(const std::string& path) {
+  InputFile file(path);
   const Prefix prefix = read_prefix(file);
   std::string text(static_cast<std::size_t>(prefix.text_bytes), '\0');
   file.read(prefix.bytes, std::as_writable_bytes(std::span(text)), "the header");
@@ -78,14 +79,13 @@ Tensor read_npy(const std::string& path) {
                                 file.bytes() - data_offset, " after its header"));
   }
 
-  Tensor tensor;
-  tensor.storage = allocate_for(path, data_bytes);
-  std::byte* const data = tensor.storage.get();
-  file.read(data_offset, {data, static_cast<std::size_t>(data_bytes)}, "the array");
-  tensor.view = header.fortran_order ? StridedMatrixRef(data, header.dtype, rows, cols, 1, rows)
-                                     : StridedMatrixRef(data, header.dtype, rows, cols, cols, 1);
-  tensor.description = cli::text(description, " of ", path);
-  return tensor;
+  return {.file = std::move(file),
+          .data_offset = data_offset,
+          .data_bytes = data_bytes,
+          .view = header.fortran_order
+                      ? StridedMatrixRef(nullptr, header.dtype, rows, cols, 1, rows)
+                      : StridedMatrixRef(nullptr, header.dtype, rows, cols, cols, 1),
+          .description = cli::text(description, " of ", path)};
 }
 
 }  // namespace cmm::files

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "files/tensor.hpp"
+#include "files/matrix_file.hpp"
 
 namespace cmm::files {
 
 // Errors as read_matrix.
-Tensor read_npy(const std::string& path);
+MatrixFile open_npy(const std::string& path);
 
 }  // namespace cmm::files

@@ -6,10 +6,12 @@
 
 namespace cmm::files {
 
-Tensor read_matrix(const std::string& spec) {
+MatrixFile open_matrix(const std::string& spec) {
   const FileSpec file = parse_file_spec(spec);
-  return file.format == Format::kNpy ? read_npy(file.path)
-                                     : read_safetensors(file.path, file.tensor);
+  return file.format == Format::kNpy ? open_npy(file.path)
+                                     : open_safetensors(file.path, file.tensor);
 }
+
+Tensor read_matrix(const std::string& spec) { return open_matrix(spec).read(); }
 
 }  // namespace cmm::files

@@ -94,8 +94,8 @@ DType supported_dtype(const std::string& path, const std::string& name, const Te
 
 }  // namespace
 
-Tensor read_safetensors(const std::string& path, const std::optional<std::string>& wanted) {
-  const InputFile file(path);
+MatrixFile open_safetensors(const std::string& path, const std::optional<std::string>& wanted) {
+  InputFile file(path);
   const SafetensorsHeader header = read_safetensors_header(file);
   const auto& [name, entry] = choose(path, header, wanted);
   const DType dtype = supported_dtype(path, name, entry);
@@ -118,14 +118,11 @@ Tensor read_safetensors(const std::string& path, const std::optional<std::string
                                    entry.end, "] give it ", entry.end - entry.begin));
   }
 
-  Tensor tensor;
-  tensor.storage = allocate_for(path, data_bytes);
-  std::byte* const data = tensor.storage.get();
-  file.read(header.data_offset + entry.begin, {data, static_cast<std::size_t>(data_bytes)},
-            "the tensor");
-  tensor.view = {data, dtype, rows, cols, cols, 1};
-  tensor.description = cli::text(description, " of ", path, ":", name);
-  return tensor;
+  return {.file = std::move(file),
+          .data_offset = header.data_offset + entry.begin,
+          .data_bytes = data_bytes,
+          .view = StridedMatrixRef(nullptr, dtype, rows, cols, cols, 1),
+          .description = cli::text(description, " of ", path, ":", name)};
 }
 
 }  // namespace cmm::files

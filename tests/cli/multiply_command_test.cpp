@@ -179,6 +179,20 @@ TEST_F(Multiply, NamesTheFileThatIsMissingOrBad) {
   expect_refused(multiply("@x.npy @y.npy -o @no/folder/out.npy"), 3, "no/folder");
 }
 
+// A file of 4 TB without contents: reading it would take hours.
+TEST_F(Multiply, WeighsMemoryBeforeItReads) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000), }";
+  header.resize(118, ' ');
+  header.back() = '\n';
+  std::ofstream(file("x.npy"), std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size()) << '\0' << header;
+  std::error_code error;
+  std::filesystem::resize_file(file("x.npy"), 128 + 4'000'000'000'000, error);
+  if (error) GTEST_SKIP() << "no file of 4 TB in the folder of temporary files";
+  write(file("y.npy"), generated(DType::kF32, 1'000'000, 1, 1));
+  expect_refused(multiply("@x.npy @y.npy -o @out.npy"), 2, "this product needs 4.0");
+}
+
 TEST_F(Multiply, TakesEmptyMatrices) {
   write(file("x.npy"), generated(DType::kF32, 0, 37, 1));
   write(file("y.npy"), y_);

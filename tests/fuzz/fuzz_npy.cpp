@@ -7,6 +7,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const cmm::fuzz::MemoryFile file(data, size);
-  cmm::fuzz::read_or_refuse(file.path(), [&] { return cmm::files::read_npy(file.path()); });
+  cmm::fuzz::read_or_refuse(file.path(), [&] { return cmm::files::open_npy(file.path()).read(); });
   return 0;
 }

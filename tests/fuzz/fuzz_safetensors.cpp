@@ -31,7 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const cmm::fuzz::MemoryFile file(data, size);
   const std::string path = file.path();
   const auto read = [&](const std::optional<std::string>& name) {
-    cmm::fuzz::read_or_refuse(path, [&] { return cmm::files::read_safetensors(path, name); });
+    cmm::fuzz::read_or_refuse(path,
+                              [&] { return cmm::files::open_safetensors(path, name).read(); });
   };
   read(std::nullopt);
   read("no such tensor");
