@@ -91,7 +91,7 @@ class Rank {
 // rank that is made or leaves allocates.
 void expect_no_allocation(std::int64_t m, const Options& options) {
   constexpr int kRanks = 4;
-  constexpr int kCountedCalls = 10;
+  const int num_counted_calls = m > 100 ? 2 : 10;  // on an emulated processor rows are slow
   std::barrier meeting(kRanks);
   std::atomic<long> counted{0};
   run_ranks({{"tp", kRanks}}, [&](Mesh& mesh) {
@@ -100,7 +100,7 @@ void expect_no_allocation(std::int64_t m, const Options& options) {
     meeting.arrive_and_wait();
     const long before = num_allocations.load();
     meeting.arrive_and_wait();
-    for (int call = 0; call < kCountedCalls; ++call) rank.call();
+    for (int call = 0; call < num_counted_calls; ++call) rank.call();
     meeting.arrive_and_wait();
     if (mesh.rank() == 0) counted = num_allocations.load() - before;
     meeting.arrive_and_wait();
@@ -116,6 +116,7 @@ TEST(HotPath, DoesNotAllocate) {
       for (const std::int64_t m : {4, 100, 1100}) {  // decode, prefill, more rows than a wave has
         const int hosts = algorithm == Algorithm::kHierarchical ? 2 : 0;
         for (const int pieces : {1, 3}) {
+          if (m > 100 && (pieces == 1) != (threads == 1)) continue;
           expect_no_allocation(
               m, {.algorithm = algorithm, .pieces = pieces, .hosts = hosts, .threads = threads});
         }
