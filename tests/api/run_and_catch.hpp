@@ -1,0 +1,36 @@
+// Runs ranks that are expected to fail, and gives what each of them was told.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cmm/cmm.hpp"
+
+namespace cmm::test {
+
+// Runs body on every rank and returns what each threw, by rank; "" where it returned.
+using Messages = std::vector<std::string>;
+inline Messages run_and_catch(int num_ranks, const std::function<void(const Axis&)>& body,
+                              std::vector<ErrorCode>* codes = nullptr) {
+  Messages messages(static_cast<std::size_t>(num_ranks));
+  if (codes != nullptr) codes->assign(messages.size(), ErrorCode::kUnsupported);
+  run_ranks({{"tp", num_ranks}}, [&](Mesh& mesh) {
+    const auto rank = static_cast<std::size_t>(mesh.rank());
+    try {
+      body(mesh.axis("tp"));
+    } catch (const Error& error) {
+      messages[rank] = error.what();
+      if (codes != nullptr) (*codes)[rank] = error.code();
+    }
+  });
+  return messages;
+}
+
+inline void expect_all(const Messages& messages, const std::string& expected) {
+  for (const std::string& message : messages) EXPECT_EQ(message, expected);
+}
+
+}  // namespace cmm::test
