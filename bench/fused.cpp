@@ -406,10 +406,5 @@ int run(int argc, char** argv) {
 }  // namespace cmm::bench
 
 int main(int argc, char** argv) {
-  try {
-    return cmm::bench::run(argc, argv);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench_fused: %s\n", e.what());
-    return 1;
-  }
+  return cmm::bench::run_program("bench_fused", cmm::bench::run, argc, argv);
 }

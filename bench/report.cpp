@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -90,6 +91,15 @@ void write_json(const std::string& path, nlohmann::json report) {
   std::ofstream file(path);
   file << report.dump(2) << '\n';
   if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+int run_program(const char* name, int (*run)(int argc, char** argv), int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 1;
+  }
 }
 
 }  // namespace cmm::bench

@@ -35,4 +35,7 @@ nlohmann::json machine();
 // Writes `report` with the machine to a file; an empty name: nothing. Throws std::runtime_error.
 void write_json(const std::string& path, nlohmann::json report);
 
+// main() of a program: an exception becomes one line on stderr and exit code 1.
+int run_program(const char* name, int (*run)(int argc, char** argv), int argc, char** argv);
+
 }  // namespace cmm::bench
