@@ -62,7 +62,8 @@ Executor::Executor(const Config& config)
       units_left_(static_cast<std::size_t>(gather_.num_chunks())) {
   const auto num_chunks = static_cast<std::size_t>(gather_.num_chunks());
   wave_.reserve(num_chunks);
-  const auto max_tiles = static_cast<std::size_t>(config.max_m / gemm::kTileRows + 1) + num_chunks;
+  const auto max_tiles =
+      static_cast<std::size_t>(max_wave_rows(config.max_m) / gemm::kTileRows + 1) + num_chunks;
   tiles_.reserve(max_tiles);
   const std::int64_t decode_units =
       gemm::max_decode_rows(*config.kernels, config.dtype) * config.k / kDecodePackElems + 1;

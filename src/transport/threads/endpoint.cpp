@@ -26,9 +26,7 @@ class ThreadChannel final : public Channel {
   }
 
   void end() override { group_->set_reading(rank_, false); }
-  void check_alive() const override {
-    if (group_->dead()) throw group_->cause(rank_);
-  }
+  void check_alive() const override { group_->check_alive(rank_); }
   int quiesce(std::chrono::milliseconds limit) override { return group_->quiesce(rank_, limit); }
 
   void offer(int chunk, const Rows& rows) override {
@@ -39,7 +37,7 @@ class ThreadChannel final : public Channel {
   }
 
   bool offered(int peer, int chunk) override {
-    if (group_->dead()) throw group_->cause(rank_);
+    group_->check_alive(rank_);
     const std::atomic<std::uint64_t>& offered_in = board_->cell(peer, chunk).offered;
     if (offered_in.load(std::memory_order_acquire) < header_.call) {
       if (!group_->left(peer)) return false;
@@ -57,7 +55,7 @@ class ThreadChannel final : public Channel {
   }
 
   bool released(int chunk) override {
-    if (group_->dead()) throw group_->cause(rank_);
+    group_->check_alive(rank_);
     return released(chunk, header_.call);
   }
 
@@ -116,9 +114,7 @@ class ThreadEndpoint final : public Endpoint {
     group_->fail(rank_, error);
     told_.store(true, std::memory_order_relaxed);
   }
-  void check_alive() const override {
-    if (group_->dead()) throw group_->cause(rank_);
-  }
+  void check_alive() const override { group_->check_alive(rank_); }
   void check_usable() const override {
     if (!group_->dead()) return;
     const Error cause = group_->cause(rank_);

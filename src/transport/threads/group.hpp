@@ -58,6 +58,9 @@ class Group {
   void fail(int rank, const Error& error);
   void leave(int rank, const char* reason);
   bool dead() const { return dead_.load(std::memory_order_acquire); }
+  void check_alive(int rank) const {
+    if (dead()) throw cause(rank);
+  }
   // The cause as `rank` reports it: its own error where it was the first to fail; a deadline, a
   // lost peer or a disagreement alike on every rank; else who failed and why. Only when dead().
   Error cause(int rank) const;
