@@ -1,18 +1,25 @@
 // What moves bytes between the ranks of one axis. Nothing here knows of matrices, schedules or
 // multiplies; the executor decides who fetches what.
 //
-// A chunk is a block of rows that lies somewhere in the memory of a rank that holds it. The verbs:
+// A chunk is a block of rows that lies in the memory of a rank that holds it. The verbs:
 //
-//   offer    this rank holds the chunk here; so many peers will fetch it
-//   offered  has that peer offered the chunk yet?            (never blocks)
-//   look     where it lies, for a transport whose ranks can read each other's memory
-//   release  this rank has read the peer's chunk              (pairs with look)
-//   released have all fetchers released a chunk of ours?      (never blocks)
-//   begin    this rank enters a call and may read peers' memory
-//   end      it reads no peer's memory any more               (pairs with begin)
+//   offer     this rank holds the chunk; the peers that fetch it may have it
+//   released  have all of them read it?                         (never blocks)
+//   fetch     start to bring a peer's chunk into memory of ours
+//   fetched   has it landed?                                    (never blocks)
+//   poll      moves what messages can be moved                  (never blocks)
 //
-// A call that fails ends too, and then waits in `quiesce` for its peers to have ended: until they
-// have, they may still be reading this rank's rows.
+// and where a peer shares its memory with us (`shares_memory`), instead of fetch and fetched:
+//
+//   offered   has that peer offered the chunk yet?              (never blocks)
+//   look      where it lies
+//   release   this rank has read the peer's chunk               (pairs with look)
+//
+//   begin     this rank enters a call and may read peers' memory
+//   end       it reads no peer's memory any more                (pairs with begin)
+//
+// A call that fails ends too, and then waits in `quiesce` for peers that may still be reading this
+// rank's own x.
 //
 // Calls are numbered 1, 2, ... by the caller, alike on every rank; the counters behind the verbs
 // only grow and nothing is reset between calls. Every verb throws the group's cause once a rank
@@ -20,14 +27,17 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/deadline.hpp"
 #include "cmm/error.hpp"
+#include "transport/wait.hpp"
 
 namespace cmm::transport {
 
@@ -46,34 +56,58 @@ struct CallHeader {
   std::int64_t operation = 0;  // of the caller's own numbering
   friend bool operator==(const CallHeader&, const CallHeader&) = default;
 };
+std::string describe(const CallHeader& header);  // "call 3 with m=64 and operation 1"
 
 struct ChannelShape {
   int num_chunks = 0;
-  // How many peers fetch each chunk from this rank, in every call; 0 where it does not offer it.
-  std::vector<int> num_fetchers;
+  // The peers that fetch each chunk from this rank, in every call; empty where it offers none.
+  std::vector<std::vector<int>> fetchers;
+  // Of all chunks that this rank offers out of the caller's own memory. A transport whose peers
+  // cannot read that memory copies them.
+  std::int64_t own_bytes = 0;
+  std::int64_t max_chunk_bytes = 0;
+};
+
+// Memory of this rank that its peers on the same host can read; `bytes` from data.get().
+struct Block {
+  std::shared_ptr<std::byte> data;
+  std::int64_t bytes = 0;
 };
 
 // One rank's end of the exchange of one plan. Used by one thread of the rank at a time, but for
-// `release` and `check_alive`, which any thread may call.
-class Channel {
+// `release` and `check_alive`, which any thread may call at any time.
+class Channel : public Dozer {
  public:
-  virtual ~Channel() = default;
-
   // Enters call header.call. Peers may fetch from here once chunks are offered.
   virtual void begin(const CallHeader& header) = 0;
   virtual void end() = 0;
   // Throws the group's cause where it is dead. A rank that reads its peers' memory asks between
   // small pieces of work: a peer that failed waits for it in quiesce(). Any thread.
   virtual void check_alive() const = 0;
-  // After end(): returns once no peer reads this rank's memory, or after `limit`. The peer that
-  // still does, or -1.
+  // After end(): returns once no peer reads the caller's x, or after `limit`. The peer that still
+  // does, or -1; at once where peers never read it, but a copy.
   virtual int quiesce(std::chrono::milliseconds limit) = 0;
+
+  // The rows stay as they are until released(chunk), or, in a call that fails, until quiesce().
   virtual void offer(int chunk, const Rows& rows) = 0;
+  virtual bool released(int chunk) = 0;
+
+  // `into` has the extents that this rank expects. Each chunk is fetched once a call at most, and
+  // so is either fetched or looked at. fetched() throws Error(kInvalidArgument) where the peer's
+  // header or extents differ from ours; once it has returned true it is not asked again.
+  virtual void fetch(int peer, int chunk, std::byte* into, std::int64_t num_rows,
+                     std::int64_t row_bytes) = 0;
+  virtual bool fetched(int peer, int chunk) = 0;
+  virtual void poll() = 0;
+  // Whether threads of the rank other than the one that called begin() may poll, fetch and offer
+  // (one at a time, in any case).
+  virtual bool any_thread() const = 0;
+
+  virtual bool shares_memory(int peer) const = 0;
   // Throws Error(kInvalidArgument) on all ranks where the peer's header differs from ours.
   virtual bool offered(int peer, int chunk) = 0;
   virtual Rows look(int peer, int chunk) const = 0;
   virtual void release(int peer, int chunk) = 0;
-  virtual bool released(int chunk) = 0;
 };
 
 // One rank's end of an axis.
@@ -83,14 +117,21 @@ class Endpoint {
 
   virtual int rank() const = 0;
   virtual int num_ranks() const = 0;
+  virtual std::string_view transport_name() const = 0;  // "threads", "shared memory", "MPI"
+  // The host of each rank, by number: 0 .. number of hosts - 1, in order of their first ranks.
+  virtual const std::vector<int>& hosts() const = 0;
 
   // Collective: every rank contributes bytes and gets those of all ranks, in rank order. Throws
-  // Error(kDeadline) naming the ranks that did not come, and the group is then dead.
+  // Error(kDeadline) naming a rank that did not come, and the group is then dead.
   virtual std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline) = 0;
 
   // Collective, in the same order on every rank; each names its own shape.
   virtual std::unique_ptr<Channel> open_channel(const ChannelShape& shape,
                                                 const Deadline& deadline) = 0;
+
+  // Not collective; 64-byte aligned, zeroed. Throws Error(kOutOfMemory) with needed and present
+  // bytes. Chunks that lie in it are offered without a copy.
+  virtual Block allocate(std::int64_t bytes) = 0;
 
   // Ends the group for all ranks: the first cause wins and is what every rank reports. `error`
   // is this rank's. Not collective; callable from any thread of the rank. Afterwards this rank's
@@ -98,7 +139,8 @@ class Endpoint {
   virtual void fail(const Error& error) = 0;
   // For waits: throws the cause where the group is dead.
   virtual void check_alive() const = 0;
-  // For the start of a call: as check_alive, but kMeshDead where this rank has been told before.
+  // For the start of a call: as check_alive, but kMeshDead where this rank has been told before,
+  // and Error(kInvalidArgument) in a process forked from the one that made the mesh.
   virtual void check_usable() const = 0;
   // This rank makes no more calls; peers that wait for it learn so. `reason` lives as long as the
   // program: leaving must not allocate, since it may be for want of memory.

@@ -1,0 +1,118 @@
+// The ranks of one axis that can read each other's memory: who is there, who has failed, what they
+// exchange when a plan is made. channel.hpp moves the chunks of a call.
+//
+// One object per rank; what they share is laid out in layout.hpp and lies in memory that all of
+// them map (processes) or see (threads).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "cmm/error.hpp"
+#include "transport/memory/layout.hpp"
+#include "transport/memory/space.hpp"
+#include "transport/transport.hpp"
+
+namespace cmm::transport::memory {
+
+class Group : public Dozer, public std::enable_shared_from_this<Group> {
+ public:
+  struct Config {
+    std::shared_ptr<std::byte> control;  // control_bytes(number of members), zeroed once, shared
+    std::shared_ptr<Space> space;
+    int index = 0;             // of this rank in the two lists below
+    std::vector<int> members;  // numbers in the space
+    std::vector<int> ranks;    // ranks on the axis, for messages and errors
+  };
+  explicit Group(const Config& config);
+
+  int index() const { return config_.index; }
+  int size() const { return static_cast<int>(config_.members.size()); }
+  int rank_of(int index) const { return config_.ranks[static_cast<std::size_t>(index)]; }
+  Space& space() const { return *config_.space; }
+
+  // Collective over the group. The texts of all, by index.
+  std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline);
+
+  // Marks the start of this rank's next operation on the axis: kind 0 an exchange, c + 1 a call of
+  // channel c. Peers that wait for this rank compare.
+  void enter(std::uint64_t kind);
+
+  // Memory that is reused no earlier than in the second exchange after the block is gone: by then
+  // every peer has left the call in which it may have looked at it.
+  Block allocate(std::int64_t bytes);
+
+  // See Endpoint. The first of the group to fail wins.
+  void fail(const Error& error);
+  bool dead() const { return control().failed_by.load(std::memory_order_acquire) != 0; }
+  void check_alive() const {
+    if (dead()) throw cause();
+  }
+  // The cause as this rank reports it: its own error where it was the first to fail; a deadline, a
+  // lost peer or a disagreement alike on every rank; else who failed and why. Only when dead().
+  Error cause() const;
+  void leave(const char* reason) noexcept;
+
+  // A count that a rank made before it left is visible to whoever has seen it left, so a waiter
+  // asks left() first, then looks at its count once more, and only then gives up with throw_left,
+  // which ends the group.
+  bool left(int index) const {
+    return member(index).left.load(std::memory_order_acquire) != 0;
+  }
+  [[noreturn]] void throw_left(int index);
+
+  // Brackets the time in which this rank may read its peers' memory. set_reading(true) throws
+  // where the group is dead.
+  void set_reading(bool reading);
+  // Waits for the others to read no more; the index of one that still does, or -1.
+  int await_readers(std::chrono::milliseconds limit) const;
+
+  // Throws where a peer's process has ended or a peer is in another operation than this rank.
+  void check_peers();
+
+  void doze() override;
+  void rise() override;
+  // Wakes peers that sleep. After the store that they wait for.
+  void wake(int index);
+  void wake_all();
+
+ private:
+  struct Retired {
+    std::byte* data;
+    std::int64_t bytes;
+    std::uint64_t num_exchanges;  // begun by this rank when it was retired
+  };
+
+  Control& control() const { return *reinterpret_cast<Control*>(config_.control.get()); }
+  Member& member(int index) const {
+    return reinterpret_cast<Member*>(config_.control.get() + sizeof(Control))[index];
+  }
+  Member& mine() const { return member(config_.index); }
+
+  void await_all(Counter Member::*counter, std::uint64_t value, const Deadline& deadline);
+  void check_operation(int index);
+  void retire(std::byte* data, std::int64_t bytes) noexcept;
+  void free_retired();
+
+  const Config config_;
+  std::atomic<std::uint64_t> sequence_{0};  // operations of this rank
+  std::uint64_t num_exchanges_ = 0;
+  std::uint64_t num_rounds_ = 0;
+
+  std::mutex failure_mutex_;  // taken on failure only
+  bool failed_ = false;       // this rank has written its cause
+
+  std::mutex retired_mutex_;
+  std::vector<Retired> retired_;
+
+  bool announced_ = false;    // this rank's sleep
+  std::uint32_t bell_ = 0;    // its doorbell then
+  std::int64_t checked_ns_ = 0;  // when it last looked at its peers' processes
+};
+
+}  // namespace cmm::transport::memory
