@@ -90,7 +90,8 @@ Explanation Plan::explain() const {
   out.numerics = numerics_text(out.engine, out.isa, shape().dtype);
   out.received_bytes = (shape().m - plan.rows_of(rank(), shape().m)) * shape().k *
                        static_cast<std::int64_t>(dtype_bytes(shape().dtype));
-  out.copied_bytes = choice.in_place ? 0 : out.received_bytes;
+  const int num_received = schedule::received_chunks(choice.schedule);
+  out.copied_bytes = num_received == 0 ? 0 : out.received_bytes * plan.num_fetches() / num_received;
   out.workspace_bytes = plan.workspace_bytes();
   out.reason = choice.reason;
   estimate_seconds(plan, out);

@@ -8,7 +8,7 @@
 #include "base/integers.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
-#include "transport/threads/group.hpp"
+#include "transport/threads/threads.hpp"
 #include "transport/transport.hpp"
 
 namespace cmm {
@@ -60,10 +60,10 @@ std::vector<Mesh> Mesh::threads(const std::vector<AxisSize>& axes) {
     stride /= axis.size;
     for (int first = 0; first < num_ranks; ++first) {
       if (first / stride % axis.size != 0) continue;
-      const auto group = std::make_shared<transport::threads::Group>(axis.size);
+      const auto endpoints = transport::threads::make_endpoints(axis.size);
       for (int i = 0; i < axis.size; ++i) {
         meshes[static_cast<std::size_t>(first + i * stride)].endpoints_.push_back(
-            transport::threads::make_endpoint(group, i));
+            endpoints[static_cast<std::size_t>(i)]);
       }
     }
   }

@@ -50,13 +50,13 @@ Isa choose_isa(const ProblemShape& shape, const Options& options) {
 
 }  // namespace
 
-Choice choose(const ProblemShape& shape, const Options& options, int num_ranks) {
+Choice choose(const ProblemShape& shape, const Options& options, const std::vector<int>& hosts) {
+  const auto num_ranks = static_cast<int>(hosts.size());
   Choice choice;
   choice.schedule = {.algorithm = to_schedule(options.algorithm),
                      .num_ranks = num_ranks,
                      .num_pieces = std::max(options.pieces, 1),
                      .num_hosts = std::max(options.hosts, 1)};
-  choice.in_place = choice.schedule.algorithm == schedule::Algorithm::kDirect;
   if (options.algorithm == Algorithm::kAuto) {
     choice.reason = num_ranks == 1
                         ? "one rank holds all of x"
@@ -65,7 +65,9 @@ Choice choose(const ProblemShape& shape, const Options& options, int num_ranks) 
   } else {
     choice.reason = "named by the caller";
   }
-  if (!choice.in_place && options.pieces == 0) {
+  const bool one_host = *std::max_element(hosts.begin(), hosts.end()) == 0;
+  const bool in_place = one_host && choice.schedule.algorithm == schedule::Algorithm::kDirect;
+  if (!in_place && options.pieces == 0) {
     const std::int64_t shard_bytes = largest_shard(shape, num_ranks) * shape.k *
                                      static_cast<std::int64_t>(dtype_bytes(shape.dtype));
     choice.schedule.num_pieces =
@@ -101,14 +103,13 @@ PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options&
 
   // All ranks have agreed. From here on only this rank's memory or threads can fail it, and its
   // peers must hear of that, so they exchange once more whether all have succeeded.
-  choice_ = choose(shape, options, num_ranks);
+  choice_ = choose(shape, options, endpoint.hosts());
   partition_ = shape.rows.empty() ? schedule::Partition::even(shape.m, choice_.schedule)
                                   : schedule::Partition::uneven(shape.rows, choice_.schedule);
   try {
     executor_ = std::make_unique<exec::Executor>(exec::Executor::Config{
         .gather = {.shape = choice_.schedule,
-                   .rank = axis.rank(),
-                   .in_place = choice_.in_place,
+                   .endpoint = &endpoint,
                    .max_chunk_rows = partition_.largest_chunk(),
                    .row_bytes = shape.k * static_cast<std::int64_t>(dtype_bytes(shape.dtype)),
                    .trace = options.trace},

@@ -21,7 +21,6 @@ enum class Operation : std::int64_t { kAllGatherMatmul = 1, kAllGather = 2 };
 // The choices of a plan, made alike on every rank.
 struct Choice {
   schedule::Shape schedule;
-  bool in_place = false;
   std::string reason;
 };
 
@@ -53,6 +52,8 @@ class PlanState {
   int num_outputs() const { return options_.swiglu ? 1 : static_cast<int>(shape_.n_local.size()); }
   std::int64_t rows_of(int rank, std::int64_t m) const;
   std::int64_t workspace_bytes() const { return executor_->workspace_bytes(); }
+  // Chunks that this rank fetches into slots, of those it receives; the rest is read in place.
+  int num_fetches() const { return executor_->gather().num_fetches(); }
   // For tests: called at the named points of every later call.
   void set_hook(const exec::Hook& hook) { executor_->set_hook(hook); }
 
@@ -92,6 +93,7 @@ void check_shape(const ProblemShape& shape, const Options& options, int num_rank
 void agree(const Axis& axis, const ProblemShape& shape, const Options& options,
            const std::string& mine, const Deadline& deadline);
 
-Choice choose(const ProblemShape& shape, const Options& options, int num_ranks);
+// `hosts`: that of each rank, as Endpoint::hosts().
+Choice choose(const ProblemShape& shape, const Options& options, const std::vector<int>& hosts);
 
 }  // namespace cmm::api

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/backoff.hpp"
 #include "base/float_environment.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
@@ -86,7 +85,7 @@ bool Executor::decode() const {
 
 void Executor::run(const Call& call, const schedule::Partition& partition) {
   const Deadline deadline(config_.deadline);
-  const SpanTimer span(config_.trace, SpanKind::kCall, config_.gather.rank, 0);
+  const SpanTimer span(config_.trace, SpanKind::kCall, gather_.rank(), 0);
   call_ = &call;
   partition_ = &partition;
   deadline_ = &deadline;
@@ -118,7 +117,7 @@ void Executor::run_with_library() {
 // the weights once per chunk.
 void Executor::stage(const Part& part) {
   gather_.check_alive();
-  const SpanTimer span(config_.trace, SpanKind::kPack, config_.gather.rank, 0, part.chunk,
+  const SpanTimer span(config_.trace, SpanKind::kPack, gather_.rank(), 0, part.chunk,
                        gather_.owner(part.chunk));
   const ConstMatrixRef x = rows_of(part);
   copy_rows(x, {packed_.data(), x.dtype, x.rows, x.cols, x.cols}, {0, x.rows}, part.wave_row);
@@ -136,7 +135,7 @@ void Executor::multiply_staged() {
     for (++i; i < wave_.size() && wave_[i].rows.begin == rows.end; ++i)
       rows.end = wave_[i].rows.end;
     hook_(Point::kClaimed, 0);
-    const SpanTimer span(config_.trace, SpanKind::kMultiply, config_.gather.rank, 0, rows.begin, 0);
+    const SpanTimer span(config_.trace, SpanKind::kMultiply, gather_.rank(), 0, rows.begin, 0);
     library_.multiply(
         call_->product,
         {packed_.data() + wave_row * row_bytes, config_.dtype, rows.size(), config_.k, config_.k},
@@ -193,9 +192,10 @@ void Executor::choose_wave() {
 
 // Fills wave_ from what has arrived, having waited for something to arrive.
 void Executor::await_wave() {
-  const SpanTimer span(config_.trace, SpanKind::kWait, config_.gather.rank, 0);
+  const SpanTimer span(config_.trace, SpanKind::kWait, gather_.rank(), 0);
   std::int64_t begin_ns = 0;
-  for (Backoff backoff;;) {
+  transport::Wait wait(gather_.dozer());
+  for (;;) {
     gather_.progress(0);
     for (const int chunk : gather_.take_arrived()) queue_.add(chunk, partition_->chunk(chunk));
     if (gather_.num_not_taken() == 0 || failed_.load(std::memory_order_acquire)) break;
@@ -205,8 +205,8 @@ void Executor::await_wave() {
       const std::int64_t waited_ns = now_ns() - begin_ns;
       if (waited_ns > (queue_.num_rows() < kWaveRows ? kWaitForRowsNs : kWaitForRestNs)) break;
     }
-    backoff.pause();
-    if (backoff.time_to_check() && deadline_->expired()) miss_deadline(gather_.first_not_arrived());
+    wait.pause();
+    if (wait.time_to_check() && deadline_->expired()) miss_deadline(gather_.first_not_arrived());
   }
   queue_.take(wave_);
   last_wave_ = gather_.num_not_taken() == 0 && queue_.empty();
@@ -261,7 +261,7 @@ void Executor::pack(int thread) {
     gather_.check_alive();  // a peer that failed may free its rows once we stop reading them
     const PackUnit& unit = pack_units_[static_cast<std::size_t>(claim.begin)];
     const Part& part = wave_[unit.part];
-    const SpanTimer span(config_.trace, SpanKind::kPack, config_.gather.rank, thread, part.chunk,
+    const SpanTimer span(config_.trace, SpanKind::kPack, gather_.rank(), thread, part.chunk,
                          gather_.owner(part.chunk));
     pack_unit(unit);
     hook_(Point::kPacked, thread);
@@ -320,7 +320,7 @@ void Executor::plan_multiply() {
   num_row_blocks_ =
       decode() ? 1 : ceil_div(static_cast<std::int64_t>(tiles_.size()), gemm::kMaxTiles);
   std::int64_t max_claim = units_per_block_;
-  if (!config_.gather.in_place && !last_wave_) {
+  if (gather_.crosses_hosts() || (gather_.fetches() && !last_wave_)) {
     const double rows = static_cast<double>(call_->m) / static_cast<double>(num_row_blocks_);
     const double unit_flops = 2.0 * rows * static_cast<double>(config_.k) * gemm::kPairColumns;
     max_claim = std::clamp(static_cast<std::int64_t>(kPolledClaimFlops / (unit_flops + 1.0)),
@@ -358,7 +358,7 @@ void Executor::multiply_block(int thread, const ColumnGroup& group, std::int64_t
   gemm::Workspace& workspace = workspaces_[static_cast<std::size_t>(thread)];
   const std::int64_t first_column = columns.first_panel * gemm::kPanelColumns;
   if (decode()) {
-    const SpanTimer span(config_.trace, SpanKind::kMultiply, config_.gather.rank, thread, 0,
+    const SpanTimer span(config_.trace, SpanKind::kMultiply, gather_.rank(), thread, 0,
                          first_column);
     gemm::multiply_decode(call_->product, packed_.data(), call_->m, columns, workspace);
     return;
@@ -367,7 +367,7 @@ void Executor::multiply_block(int thread, const ColumnGroup& group, std::int64_t
       even_part(static_cast<std::int64_t>(tiles_.size()), num_row_blocks_, row_block);
   const std::span<const gemm::RowTile> tiles(tiles_.data() + part.begin,
                                              static_cast<std::size_t>(part.size()));
-  const SpanTimer span(config_.trace, SpanKind::kMultiply, config_.gather.rank, thread,
+  const SpanTimer span(config_.trace, SpanKind::kMultiply, gather_.rank(), thread,
                        tiles.front().out_row, first_column);
   gemm::multiply_tiles(call_->product, tiles, columns, workspace);
 }
@@ -375,17 +375,19 @@ void Executor::multiply_block(int thread, const ColumnGroup& group, std::int64_t
 // The caller may change x once we return, so all peers must have read it.
 void Executor::drain() {
   hook_(Point::kBeforeDrain, 0);
-  const SpanTimer span(config_.trace, SpanKind::kWait, config_.gather.rank, 0);
-  for (Backoff backoff; !gather_.drained(); backoff.pause()) {
-    if (backoff.time_to_check() && deadline_->expired()) miss_deadline(gather_.first_not_drained());
+  const SpanTimer span(config_.trace, SpanKind::kWait, gather_.rank(), 0);
+  for (transport::Wait wait(gather_.dozer()); !gather_.drained(); wait.pause()) {
+    if (wait.time_to_check() && deadline_->expired()) miss_deadline(gather_.first_not_drained());
+    gather_.progress(0);
   }
+  // A peer that failed while we read its rows may have changed them.
+  gather_.check_alive();
 }
 
 void Executor::miss_deadline(const Gather::Missing& missing) const {
   throw Error(ErrorCode::kDeadline,
-              cat("rank ", config_.gather.rank, " waited ", deadline_->limit_ms(), " ms in call ",
-                  call_->header.call, " for ", missing.text,
-                  "; a slow peer and a dead one look alike from here"),
+              cat("rank ", gather_.rank(), " waited ", deadline_->limit_ms(), " ms in call ",
+                  call_->header.call, " for ", missing.text),
               missing.peer);
 }
 

@@ -1,6 +1,6 @@
 #include "exec/gather.hpp"
 
-#include <cstring>
+#include <algorithm>
 
 #include "base/deadline.hpp"
 #include "base/text.hpp"
@@ -11,25 +11,56 @@ namespace cmm::exec {
 
 Gather::Gather(const Config& config)
     : config_(config),
-      schedule_(schedule::make_rank_schedule(config.shape, config.rank)),
+      schedule_(schedule::make_rank_schedule(config.shape, config.endpoint->rank())),
+      num_chunks_(schedule::num_chunks(config.shape)),
       chunks_per_shard_(schedule::chunks_per_shard(config.shape)) {
-  num_chunks_ = schedule::num_chunks(config.shape);
   const auto count = static_cast<std::size_t>(num_chunks_);
-  num_fetchers_.assign(count, 0);
+  fetchers_.resize(count);
   for (const schedule::Transfer& transfer : schedule_.sends) {
-    ++num_fetchers_[static_cast<std::size_t>(transfer.chunk)];
+    fetchers_[static_cast<std::size_t>(transfer.chunk)].push_back(transfer.to);
+    crosses_hosts_ = crosses_hosts_ || !on_this_host(transfer.to);
+  }
+  in_place_from_.assign(count, schedule::kNone);
+  int num_slots = 0;
+  for (const schedule::Transfer& transfer : schedule_.receives) {
+    crosses_hosts_ = crosses_hosts_ || !on_this_host(transfer.from);
+    if (reads_in_place(transfer)) {
+      in_place_.push_back(transfer);
+      in_place_from_[static_cast<std::size_t>(transfer.chunk)] = transfer.from;
+    } else {
+      fetches_.push_back(transfer);
+      num_slots = std::max(num_slots, transfer.write_slot + 1);
+    }
   }
   where_.resize(count);
   consumed_ = std::vector<std::atomic<std::uint64_t>>(count);
-  pending_.reserve(schedule_.receives.size());
+  not_offered_.reserve(in_place_.size());
+  started_.reserve(fetches_.size());
   arrived_.resize(count);
-  if (!config.in_place) {
-    slots_ = AlignedBuffer(checked_product(
-        schedule_.num_slots, checked_product(config.max_chunk_rows, config.row_bytes)));
+  if (num_slots > 0) {
+    slots_ = config.endpoint->allocate(
+        checked_product(num_slots, checked_product(config.max_chunk_rows, config.row_bytes)));
   }
 }
 
-transport::ChannelShape Gather::channel_shape() const { return {num_chunks_, num_fetchers_}; }
+bool Gather::on_this_host(int peer) const {
+  const std::vector<int>& hosts = config_.endpoint->hosts();
+  return hosts[static_cast<std::size_t>(peer)] == hosts[static_cast<std::size_t>(rank())];
+}
+
+bool Gather::reads_in_place(const schedule::Transfer& transfer) const {
+  const bool may_read = config_.shape.algorithm == schedule::Algorithm::kDirect ||
+                        config_.shape.algorithm == schedule::Algorithm::kHierarchical;
+  return may_read && on_this_host(transfer.from) && !forwards(transfer.chunk);
+}
+
+transport::ChannelShape Gather::channel_shape() const {
+  const std::int64_t chunk_bytes = checked_product(config_.max_chunk_rows, config_.row_bytes);
+  return {.num_chunks = num_chunks_,
+          .fetchers = fetchers_,
+          .own_bytes = checked_product(chunks_per_shard_, chunk_bytes),
+          .max_chunk_bytes = chunk_bytes};
+}
 
 void Gather::begin(const transport::CallHeader& header, const ConstMatrixRef& x,
                    const schedule::Partition& partition) {
@@ -37,17 +68,14 @@ void Gather::begin(const transport::CallHeader& header, const ConstMatrixRef& x,
   partition_ = &partition;
   num_taken_ = 0;
   num_drained_ = 0;
-  stalled_ = false;
-  next_receive_ = 0;
+  stalled_.store(false, std::memory_order_relaxed);
+  num_started_ = 0;
+  started_.clear();
   num_arrived_.store(0, std::memory_order_relaxed);
-  pending_.clear();
-  if (config_.in_place) {
-    for (std::size_t i = 0; i < schedule_.receives.size(); ++i) {
-      pending_.push_back(static_cast<int>(i));
-    }
-  }
+  not_offered_.clear();
+  for (std::size_t i = 0; i < in_place_.size(); ++i) not_offered_.push_back(static_cast<int>(i));
   channel_->begin(header);
-  const int first = config_.rank * chunks_per_shard_;
+  const int first = rank() * chunks_per_shard_;
   const std::int64_t first_row = partition.chunk(first).begin;
   const std::int64_t stride_bytes = x.row_stride * static_cast<std::int64_t>(dtype_bytes(x.dtype));
   for (int chunk = first; chunk < first + chunks_per_shard_; ++chunk) {
@@ -55,7 +83,7 @@ void Gather::begin(const transport::CallHeader& header, const ConstMatrixRef& x,
     const transport::Rows own = {
         static_cast<const std::byte*>(x.data) + (range.begin - first_row) * stride_bytes,
         range.size(), config_.row_bytes, stride_bytes};
-    if (num_fetchers(chunk) > 0) channel_->offer(chunk, own);
+    if (forwards(chunk)) channel_->offer(chunk, own);
     arrive(chunk, own);
   }
 }
@@ -67,80 +95,84 @@ void Gather::arrive(int chunk, const transport::Rows& rows) {
   num_arrived_.store(i + 1, std::memory_order_release);
 }
 
-// A size that a peer wrote is compared with our own before anything is read by it.
-void Gather::check_rows(int peer, int chunk, const transport::Rows& rows) const {
-  const std::int64_t expected = partition_->chunk(chunk).size();
-  if (rows.num_rows == expected && rows.row_bytes == config_.row_bytes) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              cat("rank ", peer, " offers chunk ", chunk, " as ", rows.num_rows, " rows of ",
-                  rows.row_bytes, " bytes; rank ", config_.rank, " expects ", expected, " rows of ",
-                  config_.row_bytes, " bytes"));
-}
-
 void Gather::progress(int thread) {
-  if (num_arrived_.load(std::memory_order_relaxed) == num_chunks_) return;
+  const bool all_here = num_arrived_.load(std::memory_order_relaxed) == num_chunks_;
+  if (all_here && !crosses_hosts_) return;
+  if (thread != 0 && !channel_->any_thread()) return;
   bool idle = false;
   if (!moving_.compare_exchange_strong(idle, true, std::memory_order_acquire)) return;
   struct Unlock {
     std::atomic<bool>& moving;
     ~Unlock() { moving.store(false, std::memory_order_release); }
   } const unlock{moving_};
-  if (config_.in_place) {
-    progress_in_place();
-  } else {
-    progress_copying(thread);
-  }
+  channel_->poll();
+  look_in_place();
+  start_fetches();
+  take_fetched(thread);
 }
 
-void Gather::progress_in_place() {
+void Gather::look_in_place() {
   std::size_t num_left = 0;
-  for (const int i : pending_) {
-    const schedule::Transfer& transfer = schedule_.receives[static_cast<std::size_t>(i)];
+  for (const int i : not_offered_) {
+    const schedule::Transfer& transfer = in_place_[static_cast<std::size_t>(i)];
     if (!channel_->offered(transfer.from, transfer.chunk)) {
-      pending_[num_left++] = i;
+      not_offered_[num_left++] = i;
       continue;
     }
     const transport::Rows rows = channel_->look(transfer.from, transfer.chunk);
-    check_rows(transfer.from, transfer.chunk, rows);
+    transport::check_extents(rows, {partition_->chunk(transfer.chunk).size(), config_.row_bytes},
+                             {transfer.from, transfer.chunk});
     arrive(transfer.chunk, rows);
   }
-  pending_.resize(num_left);
+  not_offered_.resize(num_left);
 }
 
 bool Gather::slot_is_free(const schedule::Transfer& transfer) {
   if (transfer.after == schedule::kNone) return true;
   const auto before = static_cast<std::size_t>(transfer.after);
   return consumed_[before].load(std::memory_order_acquire) == call_ &&
-         (num_fetchers_[before] == 0 || channel_->released(transfer.after));
+         (!forwards(transfer.after) || channel_->released(transfer.after));
 }
 
-void Gather::progress_copying(int thread) {
-  // At most one chunk a call, so that a thread that multiplies is not kept from it for long.
-  if (next_receive_ == schedule_.receives.size()) return;
-  const schedule::Transfer& transfer = schedule_.receives[next_receive_];
-  if (!channel_->offered(transfer.from, transfer.chunk)) return;
-  stalled_ = !slot_is_free(transfer);
-  if (stalled_) return;
-  const transport::Rows from = channel_->look(transfer.from, transfer.chunk);
-  check_rows(transfer.from, transfer.chunk, from);
-  const std::int64_t begin_ns = config_.trace != nullptr ? now_ns() : 0;
-  std::byte* slot =
-      slots_.data() + transfer.write_slot * config_.max_chunk_rows * config_.row_bytes;
-  // k = 0: there may be no memory on either side, which memcpy does not forgive.
-  const std::int64_t num_copies = from.row_bytes > 0 ? from.num_rows : 0;
-  for (std::int64_t row = 0; row < num_copies; ++row) {
-    std::memcpy(slot + row * from.row_bytes, from.data + row * from.stride_bytes,
-                static_cast<std::size_t>(from.row_bytes));
+std::byte* Gather::slot_of(const schedule::Transfer& transfer) const {
+  return slots_.data.get() + transfer.write_slot * config_.max_chunk_rows * config_.row_bytes;
+}
+
+void Gather::start_fetches() {
+  for (; num_started_ < fetches_.size(); ++num_started_) {
+    const schedule::Transfer& transfer = fetches_[num_started_];
+    if (!slot_is_free(transfer)) break;
+    channel_->fetch(transfer.from, transfer.chunk, slot_of(transfer),
+                    partition_->chunk(transfer.chunk).size(), config_.row_bytes);
+    started_.push_back({static_cast<int>(num_started_), now_ns()});
   }
-  channel_->release(transfer.from, transfer.chunk);
-  const transport::Rows here = {slot, from.num_rows, from.row_bytes, from.row_bytes};
-  if (num_fetchers(transfer.chunk) > 0) channel_->offer(transfer.chunk, here);
-  if (config_.trace != nullptr) {
-    config_.trace->record({SpanKind::kTransfer, config_.rank, thread, begin_ns, now_ns(),
-                           transfer.chunk, transfer.from});
+  stalled_.store(started_.empty() && num_started_ < fetches_.size(), std::memory_order_relaxed);
+}
+
+// At most one chunk a call is copied, so that a thread that multiplies is not kept from it for
+// long. Landed messages cost nothing to take.
+void Gather::take_fetched(int thread) {
+  std::size_t num_left = 0;
+  bool copied = false;
+  for (const Started& started : started_) {
+    const schedule::Transfer& transfer = fetches_[static_cast<std::size_t>(started.fetch)];
+    const bool here = on_this_host(transfer.from);
+    const std::int64_t begin_ns = here ? now_ns() : started.begin_ns;
+    if ((here && copied) || !channel_->fetched(transfer.from, transfer.chunk)) {
+      started_[num_left++] = started;
+      continue;
+    }
+    copied = copied || here;
+    const transport::Rows rows = {slot_of(transfer), partition_->chunk(transfer.chunk).size(),
+                                  config_.row_bytes, config_.row_bytes};
+    if (forwards(transfer.chunk)) channel_->offer(transfer.chunk, rows);
+    if (config_.trace != nullptr) {
+      config_.trace->record(
+          {SpanKind::kTransfer, rank(), thread, begin_ns, now_ns(), transfer.chunk, transfer.from});
+    }
+    arrive(transfer.chunk, rows);
   }
-  ++next_receive_;
-  arrive(transfer.chunk, here);
+  started_.resize(num_left);
 }
 
 std::span<const int> Gather::take_arrived() {
@@ -152,8 +184,8 @@ std::span<const int> Gather::take_arrived() {
 }
 
 void Gather::consumed(int chunk) {
-  const int from = owner(chunk);
-  if (config_.in_place && from != config_.rank) channel_->release(from, chunk);
+  const int from = in_place_from_[static_cast<std::size_t>(chunk)];
+  if (from != schedule::kNone) channel_->release(from, chunk);
   consumed_[static_cast<std::size_t>(chunk)].store(call_, std::memory_order_release);
 }
 
@@ -172,18 +204,18 @@ Gather::Missing Gather::first_not_arrived() const {
       arrived = arrived || arrived_[static_cast<std::size_t>(i)] == transfer.chunk;
     }
     if (arrived) continue;
-    return {transfer.from,
-            cat("chunk ", transfer.chunk, " (step ", transfer.step, ", rows of rank ",
-                owner(transfer.chunk), ") from rank ", transfer.from)};
+    return {transfer.from, cat("chunk ", transfer.chunk, " (step ", transfer.step,
+                               ", rows of rank ", owner(transfer.chunk), ") from rank ",
+                               transfer.from, "; ", channel_->silence_of(transfer.from))};
   }
   return {};
 }
 
 Gather::Missing Gather::first_not_drained() const {
   const schedule::Transfer& transfer = schedule_.sends[num_drained_];
-  return {transfer.to,
-          cat("rank ", transfer.to, " or another peer to read chunk ", transfer.chunk, " (step ",
-              transfer.step, ", rows of rank ", owner(transfer.chunk), ")")};
+  return {transfer.to, cat("rank ", transfer.to, " or another peer to read chunk ", transfer.chunk,
+                           " (step ", transfer.step, ", rows of rank ", owner(transfer.chunk),
+                           "); ", channel_->silence_of(transfer.to))};
 }
 
 }  // namespace cmm::exec

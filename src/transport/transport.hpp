@@ -9,7 +9,7 @@
 //   fetched   has it landed?                                    (never blocks)
 //   poll      moves what messages can be moved                  (never blocks)
 //
-// and where a peer shares its memory with us (`shares_memory`), instead of fetch and fetched:
+// and, for peers on this rank's host, whose memory it can read, instead of fetch and fetched:
 //
 //   offered   has that peer offered the chunk yet?              (never blocks)
 //   look      where it lies
@@ -49,6 +49,18 @@ struct Rows {
   std::int64_t stride_bytes = 0;
 };
 
+struct Extents {
+  std::int64_t num_rows = 0;
+  std::int64_t row_bytes = 0;
+};
+struct Origin {
+  int peer = -1;
+  int chunk = -1;
+};
+// A size that a peer wrote is compared with our own before anything is read by it. Throws
+// Error(kInvalidArgument).
+void check_extents(const Rows& offered, const Extents& expected, const Origin& origin);
+
 // What every rank must mean by this call; compared before a peer's first chunk is used.
 struct CallHeader {
   std::uint64_t call = 0;
@@ -72,6 +84,10 @@ struct ChannelShape {
 struct Block {
   std::shared_ptr<std::byte> data;
   std::int64_t bytes = 0;
+  template <class T>
+  T* data_as() const {
+    return reinterpret_cast<T*>(data.get());
+  }
 };
 
 // One rank's end of the exchange of one plan. Used by one thread of the rank at a time, but for
@@ -103,12 +119,18 @@ class Channel : public Dozer {
   // (one at a time, in any case).
   virtual bool any_thread() const = 0;
 
-  virtual bool shares_memory(int peer) const = 0;
-  // Throws Error(kInvalidArgument) on all ranks where the peer's header differs from ours.
+  // For a message: what is known of a peer that has not done what this rank waits for.
+  virtual std::string silence_of(int peer) const = 0;
+
+  // For peers on this rank's host only. Throws Error(kInvalidArgument) on all ranks where the
+  // peer's header differs from ours.
   virtual bool offered(int peer, int chunk) = 0;
   virtual Rows look(int peer, int chunk) const = 0;
   virtual void release(int peer, int chunk) = 0;
 };
+
+// What check_usable() throws on a rank that knows the cause.
+Error mesh_dead(const Error& cause);
 
 // One rank's end of an axis.
 class Endpoint {
@@ -119,6 +141,7 @@ class Endpoint {
   virtual int num_ranks() const = 0;
   virtual std::string_view transport_name() const = 0;  // "threads", "shared memory", "MPI"
   // The host of each rank, by number: 0 .. number of hosts - 1, in order of their first ranks.
+  // Ranks of one host can read each other's memory.
   virtual const std::vector<int>& hosts() const = 0;
 
   // Collective: every rank contributes bytes and gets those of all ranks, in rank order. Throws
@@ -129,7 +152,7 @@ class Endpoint {
   virtual std::unique_ptr<Channel> open_channel(const ChannelShape& shape,
                                                 const Deadline& deadline) = 0;
 
-  // Not collective; 64-byte aligned, zeroed. Throws Error(kOutOfMemory) with needed and present
+  // Not collective; 64-byte aligned. Throws Error(kOutOfMemory) with needed and present
   // bytes. Chunks that lie in it are offered without a copy.
   virtual Block allocate(std::int64_t bytes) = 0;
 

@@ -131,8 +131,7 @@ TEST(PlanErrors, ARankThatNeverComesIsNamedAtTheDeadline) {
       },
       &codes);
   EXPECT_EQ(messages[0], messages[1]);
-  EXPECT_NE(messages[0].find("ms for rank 2 to take part in making a plan"), std::string::npos)
-      << messages[0];
+  EXPECT_NE(messages[0].find("ms for rank 2 to make a plan"), std::string::npos) << messages[0];
   EXPECT_EQ(codes[0], ErrorCode::kDeadline);
 }
 

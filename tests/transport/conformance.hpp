@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -30,6 +32,58 @@ inline void wait_for(const std::function<bool()>& happened) {
   for (Backoff backoff; !happened(); backoff.pause()) {
     if (deadline.expired()) throw Error(ErrorCode::kDeadline, "the test waited too long");
   }
+}
+
+// As the executor waits: messages move and peers are looked at.
+inline void wait_in(Channel& channel, const std::function<bool()>& happened) {
+  const Deadline deadline(kLimit);
+  for (Wait wait(channel); !happened(); wait.pause()) {
+    channel.poll();
+    if (deadline.expired()) throw Error(ErrorCode::kDeadline, "the test waited too long");
+  }
+}
+
+inline bool same_host(const Endpoint& endpoint, int peer) {
+  const std::vector<int>& hosts = endpoint.hosts();
+  return hosts[static_cast<std::size_t>(peer)] == hosts[static_cast<std::size_t>(endpoint.rank())];
+}
+
+// Brings a peer's chunk of 8-byte rows here, the way its place allows; fetching where either way
+// would do and `fetch` is set.
+inline std::vector<std::int64_t> take(Endpoint& endpoint, Channel& channel, int peer, int chunk,
+                                      std::int64_t num_rows, bool fetch = false) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(num_rows));
+  if (fetch || !same_host(endpoint, peer)) {
+    channel.fetch(peer, chunk, reinterpret_cast<std::byte*>(values.data()), num_rows, 8);
+    wait_in(channel, [&] { return channel.fetched(peer, chunk); });
+    return values;
+  }
+  wait_in(channel, [&] { return channel.offered(peer, chunk); });
+  const Rows rows = channel.look(peer, chunk);
+  EXPECT_EQ(rows.num_rows, num_rows);
+  EXPECT_EQ(rows.row_bytes, 8);
+  for (std::int64_t row = 0; row < std::min(num_rows, rows.num_rows); ++row) {
+    std::memcpy(&values[static_cast<std::size_t>(row)], rows.data + row * rows.stride_bytes, 8);
+  }
+  channel.release(peer, chunk);
+  return values;
+}
+
+// `chunk` of `num_chunks` is offered by this rank to `fetchers`; no other is.
+inline ChannelShape offering(int num_chunks, int chunk, std::vector<int> fetchers) {
+  ChannelShape shape = {.num_chunks = num_chunks,
+                        .fetchers = std::vector<std::vector<int>>(std::size_t(num_chunks)),
+                        .own_bytes = 4096,
+                        .max_chunk_bytes = 4096};
+  shape.fetchers[static_cast<std::size_t>(chunk)] = std::move(fetchers);
+  return shape;
+}
+inline std::vector<int> all_but(int num_ranks, int me) {
+  std::vector<int> peers;
+  for (int rank = 0; rank < num_ranks; ++rank) {
+    if (rank != me) peers.push_back(rank);
+  }
+  return peers;
 }
 
 // The code a rank's body ended with; -1: it returned.
@@ -65,9 +119,8 @@ inline void chunks_are_read_once_offered_and_kept_until_released(const RunRanks&
   constexpr int kCalls = 300;
   run(kRanks, [](Endpoint& endpoint) {
     const int me = endpoint.rank();
-    ChannelShape shape = {kRanks, std::vector<int>(kRanks, 0)};
-    shape.num_fetchers[static_cast<std::size_t>(me)] = kRanks - 1;
-    const auto channel = endpoint.open_channel(shape, Deadline(kLimit));
+    const auto channel =
+        endpoint.open_channel(offering(kRanks, me, all_but(kRanks, me)), Deadline(kLimit));
     std::vector<std::int64_t> memory(6);
     for (int call = 1; call <= kCalls; ++call) {
       for (int row = 0; row < 3; ++row) {
@@ -78,39 +131,102 @@ inline void chunks_are_read_once_offered_and_kept_until_released(const RunRanks&
       if (me == call % kRanks) std::this_thread::sleep_for(100us);
       for (int peer = 0; peer < kRanks; ++peer) {
         if (peer == me) continue;
-        wait_for([&] { return channel->offered(peer, peer); });
-        const Rows rows = channel->look(peer, peer);
-        ASSERT_EQ(rows.num_rows, 3);
+        const auto values = take(endpoint, *channel, peer, peer, 3, (call + me + peer) % 2 == 0);
         for (int row = 0; row < 3; ++row) {
-          const auto* value =
-              reinterpret_cast<const std::int64_t*>(rows.data + row * rows.stride_bytes);
-          ASSERT_EQ(*value, 100'000 * peer + 10 * call + row);
+          ASSERT_EQ(values[static_cast<std::size_t>(row)], 100'000 * peer + 10 * call + row);
         }
-        channel->release(peer, peer);
       }
-      wait_for([&] { return channel->released(me); });
+      wait_in(*channel, [&] { return channel->released(me); });
       channel->end();
     }
   });
 }
 
+// Rank 1 passes on to rank 2, out of memory that its endpoint gave, what it fetches from rank 0.
+inline void a_fetched_chunk_is_passed_on(const RunRanks& run) {
+  run(3, [](Endpoint& endpoint) {
+    const int me = endpoint.rank();
+    const std::vector<int> next = me < 2 ? std::vector<int>{me + 1} : std::vector<int>{};
+    const auto channel = endpoint.open_channel(offering(1, 0, next), Deadline(kLimit));
+    const Block slot = endpoint.allocate(4096);
+    for (int call = 1; call <= 50; ++call) {
+      std::vector<std::int64_t> own(5, call);
+      auto* rows = reinterpret_cast<std::byte*>(own.data());
+      channel->begin({static_cast<std::uint64_t>(call), 0, 0});
+      if (me > 0) {
+        rows = slot.data.get();
+        channel->fetch(me - 1, 0, rows, 5, 8);
+        wait_in(*channel, [&] { return channel->fetched(me - 1, 0); });
+        for (int row = 0; row < 5; ++row) ASSERT_EQ(slot.data_as<std::int64_t>()[row], call);
+      }
+      if (me < 2) {
+        channel->offer(0, {rows, 5, 8, 8});
+        wait_in(*channel, [&] { return channel->released(0); });
+      }
+      channel->end();
+    }
+  });
+}
+
+// Rows of no bytes, and no rows, arrive too.
+inline void empty_chunks_arrive(const RunRanks& run) {
+  run(2, [](Endpoint& endpoint) {
+    const int me = endpoint.rank();
+    const auto channel = endpoint.open_channel(offering(2, me, all_but(2, me)), Deadline(kLimit));
+    for (int call = 1; call <= 4; ++call) {
+      const std::int64_t num_rows = call % 2, row_bytes = call < 3 ? 0 : 8 * (1 - call % 2);
+      channel->begin({static_cast<std::uint64_t>(call), 0, 0});
+      channel->offer(me, {nullptr, num_rows, row_bytes, row_bytes});
+      channel->fetch(1 - me, 1 - me, nullptr, num_rows, row_bytes);
+      wait_in(*channel, [&] { return channel->fetched(1 - me, 1 - me); });
+      wait_in(*channel, [&] { return channel->released(me); });
+      channel->end();
+    }
+  });
+}
+
+inline void a_chunk_of_another_extent_is_refused(const RunRanks& run) {
+  run(2, [](Endpoint& endpoint) {
+    const int me = endpoint.rank();
+    const auto channel = endpoint.open_channel(
+        offering(1, 0, me == 0 ? std::vector<int>{1} : std::vector<int>{}), Deadline(kLimit));
+    std::vector<std::int64_t> memory(4);
+    auto* data = reinterpret_cast<std::byte*>(memory.data());
+    channel->begin({1, 0, 0});
+    if (me == 0) {
+      channel->offer(0, {data, 4, 8, 8});
+      EXPECT_NE(code_of([&] { wait_in(*channel, [&] { return channel->released(0); }); }), -1);
+    } else {
+      channel->fetch(0, 0, data, 3, 8);
+      std::string what;
+      const int code =
+          code_of([&] { wait_in(*channel, [&] { return channel->fetched(0, 0); }); }, &what);
+      EXPECT_EQ(code, static_cast<int>(ErrorCode::kInvalidArgument)) << what;
+      endpoint.fail(Error(ErrorCode::kInvalidArgument, what));
+    }
+    channel->end();
+  });
+}
+
 inline void a_chunk_is_not_released_before_all_fetchers_have(const RunRanks& run) {
   run(3, [](Endpoint& endpoint) {
-    ChannelShape shape = {1, {endpoint.rank() == 0 ? 2 : 0}};
-    const auto channel = endpoint.open_channel(shape, Deadline(kLimit));
+    if (!same_host(endpoint, 0) || !same_host(endpoint, 1)) return;  // a message sent is released
+    const int me = endpoint.rank();
+    const auto channel = endpoint.open_channel(
+        offering(1, 0, me == 0 ? std::vector<int>{1, 2} : std::vector<int>{}), Deadline(kLimit));
     channel->begin({1, 0, 0});
-    if (endpoint.rank() == 0) {
+    if (me == 0) {
       channel->offer(0, {});
       endpoint.exchange("rank 1 has released", Deadline(kLimit));
       EXPECT_FALSE(channel->released(0));
       endpoint.exchange("rank 2 may release", Deadline(kLimit));
-      wait_for([&] { return channel->released(0); });
+      wait_in(*channel, [&] { return channel->released(0); });
     } else {
-      wait_for([&] { return channel->offered(0, 0); });
-      if (endpoint.rank() == 1) channel->release(0, 0);
+      wait_in(*channel, [&] { return channel->offered(0, 0); });
+      if (me == 1) channel->release(0, 0);
       endpoint.exchange("", Deadline(kLimit));
       endpoint.exchange("", Deadline(kLimit));
-      if (endpoint.rank() == 2) channel->release(0, 0);
+      if (me == 2) channel->release(0, 0);
     }
     channel->end();
   });
@@ -119,48 +235,96 @@ inline void a_chunk_is_not_released_before_all_fetchers_have(const RunRanks& run
 inline void channels_of_one_group_do_not_mix(const RunRanks& run) {
   run(2, [](Endpoint& endpoint) {
     const int me = endpoint.rank();
-    const ChannelShape shape = {2, {me == 0 ? 1 : 0, me == 1 ? 1 : 0}};
+    const ChannelShape shape = offering(2, me, {1 - me});
     const auto first = endpoint.open_channel(shape, Deadline(kLimit));
     const auto second = endpoint.open_channel(shape, Deadline(kLimit));
-    second->begin({1, 0, 0});
-    second->offer(me, {});
-    wait_for([&] { return second->offered(1 - me, 1 - me); });
-    first->begin({1, 0, 0});
-    EXPECT_FALSE(first->offered(1 - me, 1 - me));
-    endpoint.exchange("", Deadline(kLimit));
-    first->offer(me, {});
-    wait_for([&] { return first->offered(1 - me, 1 - me); });
-    for (const auto& channel : {first.get(), second.get()}) channel->release(1 - me, 1 - me);
-    wait_for([&] { return first->released(me) && second->released(me); });
+    for (int call = 1; call <= 3; ++call) {
+      for (Channel* channel : {second.get(), first.get()}) {
+        const std::int64_t mine = 10 * call + me + (channel == first.get() ? 100 : 0);
+        channel->begin({static_cast<std::uint64_t>(call), 0, 0});
+        channel->offer(me, {reinterpret_cast<const std::byte*>(&mine), 1, 8, 8});
+        EXPECT_EQ(take(endpoint, *channel, 1 - me, 1 - me, 1)[0], mine - me + (1 - me));
+        wait_in(*channel, [&] { return channel->released(me); });
+        channel->end();
+      }
+    }
   });
 }
 
 inline void different_headers_are_the_same_error_on_both_ranks(const RunRanks& run) {
-  std::vector<std::string> messages(2);
   run(2, [&](Endpoint& endpoint) {
     const int me = endpoint.rank();
-    const ChannelShape shape = {2, {me == 0 ? 1 : 0, me == 1 ? 1 : 0}};
-    const auto channel = endpoint.open_channel(shape, Deadline(kLimit));
+    const auto channel = endpoint.open_channel(offering(2, me, {1 - me}), Deadline(kLimit));
+    std::string what;
     const int code = code_of(
         [&] {
           channel->begin({1, 7 + me, 0});
           channel->offer(me, {});
-          wait_for([&] { return channel->offered(1 - me, 1 - me); });
+          take(endpoint, *channel, 1 - me, 1 - me, 0);
+          wait_in(*channel, [&] { return channel->released(me); });
         },
-        &messages[static_cast<std::size_t>(me)]);
+        &what);
     EXPECT_EQ(code, static_cast<int>(ErrorCode::kInvalidArgument));
+    EXPECT_NE(what.find("m=7"), std::string::npos) << what;
+    EXPECT_NE(what.find("m=8"), std::string::npos) << what;
     channel->end();
   });
-  EXPECT_EQ(messages[0], messages[1]);
-  EXPECT_NE(messages[0].find("m=7"), std::string::npos) << messages[0];
-  EXPECT_NE(messages[0].find("m=8"), std::string::npos) << messages[0];
+}
+
+// Rank 0 calls the first plan, rank 1 the second.
+inline void a_different_order_of_calls_is_an_error_on_both_ranks(const RunRanks& run) {
+  run(2, [&](Endpoint& endpoint) {
+    const int me = endpoint.rank();
+    const ChannelShape shape = offering(2, me, {1 - me});
+    const auto first = endpoint.open_channel(shape, Deadline(kLimit));
+    const auto second = endpoint.open_channel(shape, Deadline(kLimit));
+    Channel& channel = me == 0 ? *first : *second;
+    std::string what;
+    const int code = code_of(
+        [&] {
+          channel.begin({1, 0, 0});
+          channel.offer(me, {});
+          take(endpoint, channel, 1 - me, 1 - me, 0);
+          wait_in(channel, [&] { return channel.released(me); });
+        },
+        &what);
+    EXPECT_EQ(code, static_cast<int>(ErrorCode::kInvalidArgument));
+    EXPECT_NE(what.find("calls plan 1"), std::string::npos) << what;
+    EXPECT_NE(what.find("calls plan 2"), std::string::npos) << what;
+    channel.end();
+  });
+}
+
+// Rank 0 makes a plan while rank 1 calls one.
+inline void a_call_that_meets_an_exchange_is_an_error_on_both_ranks(const RunRanks& run) {
+  run(2, [&](Endpoint& endpoint) {
+    const int me = endpoint.rank();
+    const auto channel = endpoint.open_channel(offering(2, me, {1 - me}), Deadline(kLimit));
+    std::string what;
+    const int code = code_of(
+        [&] {
+          if (me == 0) {
+            endpoint.exchange("", Deadline(kLimit));
+          } else {
+            channel->begin({1, 0, 0});
+            channel->offer(me, {});
+            take(endpoint, *channel, 0, 0, 0);
+          }
+        },
+        &what);
+    EXPECT_EQ(code, static_cast<int>(ErrorCode::kInvalidArgument));
+    EXPECT_NE(what.find("calls plan 1"), std::string::npos) << what;
+    EXPECT_NE(what.find("makes a plan"), std::string::npos) << what;
+  });
 }
 
 inline void a_failure_reaches_every_wait_with_its_cause(const RunRanks& run) {
   run(4, [](Endpoint& endpoint) {
-    const auto channel =
-        endpoint.open_channel({1, {endpoint.rank() == 0 ? 3 : 0}}, Deadline(kLimit));
-    if (endpoint.rank() == 2) {
+    const int me = endpoint.rank();
+    const auto channel = endpoint.open_channel(
+        offering(1, 0, me == 0 ? std::vector<int>{1, 2, 3} : std::vector<int>{}), Deadline(kLimit));
+    channel->begin({1, 0, 0});
+    if (me == 2) {
       std::this_thread::sleep_for(5ms);
       endpoint.fail(Error(ErrorCode::kOutOfMemory, "no memory on purpose", 2));
       EXPECT_EQ(code_of([&] { endpoint.check_alive(); }),
@@ -169,14 +333,14 @@ inline void a_failure_reaches_every_wait_with_its_cause(const RunRanks& run) {
       std::string what;
       const int code = code_of(
           [&] {
-            if (endpoint.rank() == 3) endpoint.exchange("", Deadline(kLimit));
-            channel->begin({1, 0, 0});
-            if (endpoint.rank() == 0) {
+            if (me == 0) {
               channel->offer(0, {});
-              wait_for([&] { return channel->released(0); });
+              wait_in(*channel, [&] { return channel->released(0) && false; });
             } else {
-              // Rank 0 offers, but nobody offers chunk 0 as rank 1: this waits for ever.
-              wait_for([&] { return channel->offered(1, 0); });
+              // Nobody offers chunk 0 as rank 1: this waits for ever.
+              const int peer = me == 1 ? 3 : 1;
+              channel->fetch(peer, 0, nullptr, 0, 0);
+              wait_in(*channel, [&] { return channel->fetched(peer, 0); });
             }
           },
           &what);
@@ -184,7 +348,38 @@ inline void a_failure_reaches_every_wait_with_its_cause(const RunRanks& run) {
       EXPECT_EQ(what, "rank 2 failed: no memory on purpose");
       endpoint.fail(Error(ErrorCode::kPeerFailed, what, 2));
     }
+    channel->end();
     EXPECT_EQ(code_of([&] { endpoint.check_usable(); }), static_cast<int>(ErrorCode::kMeshDead));
+  });
+}
+
+inline void a_failure_reaches_an_exchange(const RunRanks& run) {
+  run(3, [](Endpoint& endpoint) {
+    if (endpoint.rank() == 2) {
+      std::this_thread::sleep_for(5ms);
+      endpoint.fail(Error(ErrorCode::kOutOfMemory, "no memory on purpose", 2));
+      return;
+    }
+    std::string what;
+    const int code = code_of([&] { endpoint.exchange("", Deadline(kLimit)); }, &what);
+    EXPECT_EQ(code, static_cast<int>(ErrorCode::kPeerFailed));
+    EXPECT_EQ(what, "rank 2 failed: no memory on purpose");
+  });
+}
+
+// Texts of several rounds, of different length on each rank.
+inline void long_texts_are_exchanged_whole(const RunRanks& run) {
+  run(3, [](Endpoint& endpoint) {
+    for (int round = 0; round < 4; ++round) {
+      const auto text_of = [round](int rank) {
+        return std::string(static_cast<std::size_t>(1 + 7001 * rank * round),
+                           static_cast<char>('a' + rank + round));
+      };
+      const auto all = endpoint.exchange(text_of(endpoint.rank()), Deadline(kLimit));
+      for (int rank = 0; rank < 3; ++rank) {
+        ASSERT_EQ(all[static_cast<std::size_t>(rank)], text_of(rank));
+      }
+    }
   });
 }
 
@@ -218,12 +413,30 @@ inline void an_exchange_ends_at_its_deadline_and_names_the_rank(const RunRanks& 
   });
 }
 
+// Memory that is given back is not reused while a peer may look at it.
+inline void plans_come_and_go(const RunRanks& run) {
+  run(3, [](Endpoint& endpoint) {
+    const int me = endpoint.rank();
+    for (int round = 1; round <= 100; ++round) {
+      const auto channel = endpoint.open_channel(offering(3, me, all_but(3, me)), Deadline(kLimit));
+      const std::int64_t mine = 10 * round + me;
+      channel->begin({1, 0, 0});
+      channel->offer(me, {reinterpret_cast<const std::byte*>(&mine), 1, 8, 8});
+      for (const int peer : all_but(3, me)) {
+        ASSERT_EQ(take(endpoint, *channel, peer, peer, 1)[0], 10 * round + peer);
+      }
+      wait_in(*channel, [&] { return channel->released(me); });
+      channel->end();
+    }
+  });
+}
+
 // A failing rank may free its rows only once its peers read no more.
 inline void quiesce_waits_for_a_reading_peer(const RunRanks& run) {
   run(2, [](Endpoint& endpoint) {
-    const auto channel = endpoint.open_channel({1, {0}}, Deadline(kLimit));
+    const auto channel = endpoint.open_channel(offering(1, 0, {}), Deadline(kLimit));
+    channel->begin({1, 0, 0});
     if (endpoint.rank() == 1) {
-      channel->begin({1, 0, 0});
       // Rank 0 may fail the group before this rank has seen its text.
       code_of([&] { endpoint.exchange("rank 1 reads", Deadline(kLimit)); });
       wait_for([&] { return code_of([&] { endpoint.check_alive(); }) != -1; });
@@ -231,6 +444,7 @@ inline void quiesce_waits_for_a_reading_peer(const RunRanks& run) {
       channel->end();
     } else {
       endpoint.exchange("", Deadline(kLimit));
+      channel->end();
       endpoint.fail(Error(ErrorCode::kPeerFailed, "on purpose", 0));
       EXPECT_EQ(channel->quiesce(1ms), 1);
       EXPECT_EQ(channel->quiesce(kLimit), -1);
@@ -239,5 +453,19 @@ inline void quiesce_waits_for_a_reading_peer(const RunRanks& run) {
     }
   });
 }
+
+// All of the above but quiesce_..., which is for transports whose peers read the caller's memory.
+#define CMM_FOR_EACH_CONFORMANCE_TEST(test)                                                        \
+  test(exchange_gives_every_rank_every_text) test(long_texts_are_exchanged_whole) test(            \
+      chunks_are_read_once_offered_and_kept_until_released) test(a_fetched_chunk_is_passed_on)     \
+      test(empty_chunks_arrive) test(a_chunk_of_another_extent_is_refused) test(                   \
+          a_chunk_is_not_released_before_all_fetchers_have) test(channels_of_one_group_do_not_mix) \
+          test(different_headers_are_the_same_error_on_both_ranks)                                 \
+              test(a_different_order_of_calls_is_an_error_on_both_ranks)                           \
+                  test(a_call_that_meets_an_exchange_is_an_error_on_both_ranks)                    \
+                      test(a_failure_reaches_every_wait_with_its_cause)                            \
+                          test(a_failure_reaches_an_exchange) test(a_rank_that_left_is_named)      \
+                              test(an_exchange_ends_at_its_deadline_and_names_the_rank)            \
+                                  test(plans_come_and_go)
 
 }  // namespace cmm::transport::conformance

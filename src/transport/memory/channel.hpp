@@ -33,7 +33,7 @@ class Channel final : public transport::Channel {
   void poll() override {}
   bool any_thread() const override { return true; }
 
-  bool shares_memory(int) const override { return true; }
+  std::string silence_of(int peer) const override;
   bool offered(int peer, int chunk) override;
   Rows look(int peer, int chunk) const override;
   void release(int peer, int chunk) override;
@@ -48,10 +48,9 @@ class Channel final : public transport::Channel {
     std::int64_t row_bytes = 0;
   };
 
-  Board& board() const { return *reinterpret_cast<Board*>(board_.data.get()); }
   const Board& board_of(int peer) const;
-  static Offer& offer_at(const Board& board, int chunk);
-  Release& release_at(const Board& board, int chunk) const;
+  static const Offer& offer_at(const Board& board, int chunk);
+  const Release& release_at(const Board& board, int chunk) const;
   bool released(int chunk, std::uint64_t call) const;
   void check_header(int peer);
   Rows copied(const Rows& rows);

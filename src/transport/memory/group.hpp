@@ -35,6 +35,10 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   int size() const { return static_cast<int>(config_.members.size()); }
   int rank_of(int index) const { return config_.ranks[static_cast<std::size_t>(index)]; }
   Space& space() const { return *config_.space; }
+  // Memory that a peer told of; nullptr where it is not all the peer's.
+  const std::byte* at(int index, std::int64_t address, std::int64_t bytes) const {
+    return space().at(config_.members[static_cast<std::size_t>(index)], address, bytes);
+  }
 
   // Collective over the group. The texts of all, by index.
   std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline);
@@ -61,9 +65,7 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   // A count that a rank made before it left is visible to whoever has seen it left, so a waiter
   // asks left() first, then looks at its count once more, and only then gives up with throw_left,
   // which ends the group.
-  bool left(int index) const {
-    return member(index).left.load(std::memory_order_acquire) != 0;
-  }
+  bool left(int index) const { return member(index).left.load(std::memory_order_acquire) != 0; }
   [[noreturn]] void throw_left(int index);
 
   // Brackets the time in which this rank may read its peers' memory. set_reading(true) throws
@@ -71,6 +73,9 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   void set_reading(bool reading);
   // Waits for the others to read no more; the index of one that still does, or -1.
   int await_readers(std::chrono::milliseconds limit) const;
+
+  // For the message of a deadline.
+  std::string silence_of(int index) const;
 
   // Throws where a peer's process has ended or a peer is in another operation than this rank.
   void check_peers();
@@ -110,8 +115,8 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   std::mutex retired_mutex_;
   std::vector<Retired> retired_;
 
-  bool announced_ = false;    // this rank's sleep
-  std::uint32_t bell_ = 0;    // its doorbell then
+  bool announced_ = false;       // this rank's sleep
+  std::uint32_t bell_ = 0;       // its doorbell then
   std::int64_t checked_ns_ = 0;  // when it last looked at its peers' processes
 };
 

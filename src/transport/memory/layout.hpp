@@ -52,8 +52,8 @@ struct alignas(kCacheLineBytes) Control {
 };
 
 constexpr std::int64_t control_bytes(int num_ranks) {
-  return static_cast<std::int64_t>(sizeof(Control) + sizeof(Member) *
-                                   static_cast<std::size_t>(num_ranks));
+  return static_cast<std::int64_t>(sizeof(Control) +
+                                   sizeof(Member) * static_cast<std::size_t>(num_ranks));
 }
 
 // One chunk that a rank offers, on a line of its own. The fields but `offered` are valid while it
@@ -81,7 +81,7 @@ struct alignas(kCacheLineBytes) Board {
 
 constexpr std::int64_t board_bytes(int num_chunks) {
   return static_cast<std::int64_t>(sizeof(Board) + (sizeof(Offer) + sizeof(Release)) *
-                                   static_cast<std::size_t>(num_chunks));
+                                                       static_cast<std::size_t>(num_chunks));
 }
 
 }  // namespace cmm::transport::memory

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace cmm::transport::memory {
 
@@ -12,7 +13,7 @@ class Space {
  public:
   virtual ~Space() = default;
 
-  // Memory of this rank that all others can read: 64-byte aligned, zeroed, reserved. Throws
+  // Memory of this rank that all others can read: 64-byte aligned and reserved. Throws
   // Error(kOutOfMemory) with needed and present bytes.
   virtual std::byte* allocate(std::int64_t bytes) = 0;
   virtual void deallocate(std::byte* data, std::int64_t bytes) noexcept = 0;
@@ -26,10 +27,10 @@ class Space {
   // -1, and the caller may free it only once no peer reads any more.
   virtual bool reads_any_memory() const = 0;
 
-  // A member whose process has ended, or -1. Costs system calls.
-  virtual int dead_member() const = 0;
-  // "process 4711", for messages.
-  virtual int process_of(int member) const = 0;
+  // Whether the member's process has ended. Costs a system call.
+  virtual bool ended(int member) const = 0;
+  // "process 4711, which has not ended", for messages.
+  virtual std::string description_of(int member) const = 0;
   // False in a process that was forked from the one that made this object.
   virtual bool owned_by_this_process() const = 0;
 };

@@ -1,0 +1,78 @@
+#include "transport/memory/endpoint.hpp"
+
+#include <charconv>
+
+#include "base/text.hpp"
+#include "transport/memory/channel.hpp"
+
+namespace cmm::transport::memory {
+namespace {
+
+class MemoryEndpoint final : public Endpoint {
+ public:
+  MemoryEndpoint(std::shared_ptr<Group> group, std::string_view transport_name)
+      : group_(std::move(group)),
+        transport_name_(transport_name),
+        hosts_(static_cast<std::size_t>(group_->size()), 0) {}
+  ~MemoryEndpoint() override { group_->leave("its handle on the axis was destroyed"); }
+
+  int rank() const override { return group_->index(); }
+  int num_ranks() const override { return group_->size(); }
+  std::string_view transport_name() const override { return transport_name_; }
+  const std::vector<int>& hosts() const override { return hosts_; }
+
+  std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline) override {
+    return group_->exchange(mine, deadline);
+  }
+
+  std::unique_ptr<transport::Channel> open_channel(const ChannelShape& shape,
+                                                   const Deadline& deadline) override {
+    auto channel = std::make_unique<Channel>(group_, num_channels_++, shape);
+    std::vector<std::int64_t> addresses;
+    for (const std::string& text : group_->exchange(cat(channel->board_address()), deadline)) {
+      std::int64_t address = -1;
+      std::from_chars(text.data(), text.data() + text.size(), address);
+      addresses.push_back(address);
+    }
+    channel->connect(addresses);
+    return channel;
+  }
+
+  Block allocate(std::int64_t bytes) override { return group_->allocate(bytes); }
+
+  void fail(const Error& error) override {
+    group_->fail(error);
+    told_.store(true, std::memory_order_relaxed);
+  }
+  void check_alive() const override { group_->check_alive(); }
+  void check_usable() const override {
+    if (!group_->space().owned_by_this_process()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "this mesh was made by the process from which this one was forked; a forked "
+                  "process makes a mesh of its own");
+    }
+    if (!group_->dead()) return;
+    const Error cause = group_->cause();
+    if (!told_.exchange(true, std::memory_order_relaxed)) throw cause;
+    throw mesh_dead(cause);
+  }
+  void leave(const char* reason) override {
+    if (group_->space().owned_by_this_process()) group_->leave(reason);
+  }
+
+ private:
+  std::shared_ptr<Group> group_;
+  std::string_view transport_name_;
+  std::vector<int> hosts_;
+  std::uint64_t num_channels_ = 0;
+  mutable std::atomic<bool> told_{false};  // this rank's caller knows that the group is dead
+};
+
+}  // namespace
+
+std::shared_ptr<Endpoint> make_endpoint(std::shared_ptr<Group> group,
+                                        std::string_view transport_name) {
+  return std::make_shared<MemoryEndpoint>(std::move(group), transport_name);
+}
+
+}  // namespace cmm::transport::memory
