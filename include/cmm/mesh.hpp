@@ -27,6 +27,11 @@ class Axis {
   int num_ranks() const;
   const std::string& name() const { return name_; }
 
+  // What this rank did last on the axis: a line for each of its last 64 operations (plans, calls,
+  // exchanges), the oldest first, with the chunks that have arrived and the rank that is waited
+  // for. For people. Not collective; any thread may call it at any time.
+  std::string history() const;
+
   // For the library itself: the transport behind the axis.
   transport::Endpoint& endpoint() const { return *endpoint_; }
 
@@ -60,6 +65,10 @@ class Mesh {
   // This rank makes no more calls: peers that wait for it, or come to wait for it later, get
   // Error(kPeerFailed) with the reason, which must live as long as the program. Not collective.
   void leave(const char* reason) noexcept;
+
+  // Writes Axis::history() of every axis to a descriptor. May be called from a signal handler, and
+  // so from any thread at any time, while the mesh exists. The library itself handles no signal.
+  void write_history(int fd) const noexcept;
 
  private:
   Mesh() = default;

@@ -101,8 +101,14 @@ void PlanState::check_gathered(const MatrixRef& gathered, std::int64_t m) const 
 template <class Prepare>
 void PlanState::run(Operation operation, std::int64_t m, const ConstMatrixRef& x,
                     const MatrixRef& gathered, Prepare prepare) {
-  const Claim claim(axis_);
+  const Claim claim(
+      axis_, {.kind = operation == Operation::kAllGather ? transport::History::Kind::kGather
+                                                         : transport::History::Kind::kMultiply,
+              .plan = number_,
+              .m = m,
+              .num_chunks = executor_->gather().num_chunks()});
   transport::Endpoint& endpoint = axis_.endpoint();
+  endpoint.history().called(++num_calls_);
   endpoint.check_usable();
   // Returns what is to be added to the error: the caller will free its rows on seeing it.
   const auto settle = [this]() -> std::string {
@@ -123,7 +129,7 @@ void PlanState::run(Operation operation, std::int64_t m, const ConstMatrixRef& x
     prepare();
     if (shape_.rows.empty()) partition_.set_even(m);
     const exec::Call call = {
-        .header = {.call = ++num_calls_, .m = m, .operation = static_cast<std::int64_t>(operation)},
+        .header = {.call = num_calls_, .m = m, .operation = static_cast<std::int64_t>(operation)},
         .x = x,
         .m = m,
         .product = {.kernels = &gemm::kernels(isa_),

@@ -1,5 +1,7 @@
 #include "cmm/mesh.hpp"
 
+#include <charconv>
+#include <cstring>
 #include <exception>
 #include <mutex>
 #include <set>
@@ -81,6 +83,42 @@ Axis Mesh::axis(std::string_view name) const {
 
 void Mesh::leave(const char* reason) noexcept {
   for (const auto& endpoint : endpoints_) endpoint->leave(reason);
+}
+
+namespace {
+
+// Built without allocating; a long name is cut.
+class Owner {
+ public:
+  Owner(int rank, std::string_view axis) {
+    add("rank ");
+    char digits[12];
+    const auto end = std::to_chars(digits, digits + sizeof digits, rank).ptr;
+    add({digits, static_cast<std::size_t>(end - digits)});
+    add(" of axis '");
+    add(axis.substr(0, 64));
+    add("'");
+  }
+  std::string_view text() const { return {text_, size_}; }
+
+ private:
+  void add(std::string_view part) {
+    std::memcpy(text_ + size_, part.data(), part.size());
+    size_ += part.size();
+  }
+  char text_[128];
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+std::string Axis::history() const { return endpoint_->history().text(Owner(rank(), name_).text()); }
+
+void Mesh::write_history(int fd) const noexcept {
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    const transport::Endpoint& endpoint = *endpoints_[i];
+    endpoint.history().write(fd, Owner(endpoint.rank(), axes_[i].name).text());
+  }
 }
 
 void Mesh::abort(const std::string& reason) {

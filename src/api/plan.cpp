@@ -76,8 +76,12 @@ Choice choose(const ProblemShape& shape, const Options& options, const std::vect
   return choice;
 }
 
-Claim::Claim(const Axis& axis) : endpoint_(axis.endpoint()) {
-  if (endpoint_.try_claim()) return;
+Claim::Claim(const Axis& axis, const transport::History::Operation& operation)
+    : endpoint_(axis.endpoint()) {
+  if (endpoint_.try_claim()) {
+    endpoint_.history().begin(operation);
+    return;
+  }
   throw Error(ErrorCode::kBusy,
               cat("rank ", axis.rank(), " of axis '", axis.name(),
                   "' is in a call already; one call at a time on an axis"),
@@ -87,7 +91,7 @@ Claim::Claim(const Axis& axis) : endpoint_(axis.endpoint()) {
 PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options& options)
     : axis_(axis), shape_(shape), options_(options), partition_(schedule::Partition::even(0, {})) {
   const Deadline deadline(std::max(options.deadline, std::chrono::milliseconds(1)));
-  const Claim claim(axis);
+  const Claim claim(axis, {.kind = transport::History::Kind::kPlan, .m = shape.m});
   transport::Endpoint& endpoint = axis.endpoint();
   endpoint.check_usable();
   const int num_ranks = axis.num_ranks();
@@ -136,6 +140,8 @@ PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options&
     ++rank;
   }
   executor_->gather().attach(endpoint.open_channel(executor_->gather().channel_shape(), deadline));
+  number_ = endpoint.count_plan();
+  endpoint.history().planned(number_);
 }
 
 std::int64_t PlanState::rows_of(int rank, std::int64_t m) const {

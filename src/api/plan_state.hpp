@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
@@ -24,16 +25,21 @@ struct Choice {
   std::string reason;
 };
 
-// Holds a rank's end of an axis for one call or the making of one plan. Throws Error(kBusy).
+// Holds a rank's end of an axis for one operation, and keeps it in the history. Throws
+// Error(kBusy).
 class Claim {
  public:
-  explicit Claim(const Axis& axis);
-  ~Claim() { endpoint_.unclaim(); }
+  Claim(const Axis& axis, const transport::History::Operation& operation);
+  ~Claim() {
+    endpoint_.history().end(std::uncaught_exceptions() > num_exceptions_);
+    endpoint_.unclaim();
+  }
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
 
  private:
   transport::Endpoint& endpoint_;
+  const int num_exceptions_ = std::uncaught_exceptions();
 };
 
 class PlanState {
@@ -78,6 +84,8 @@ class PlanState {
   Choice choice_;
   std::unique_ptr<exec::Executor> executor_;
   std::atomic<Engine> engine_{Engine::kOwn};
+
+  int number_ = 0;  // among the plans of the axis, from 1
 
   // Reused by every call, so that none allocates.
   std::uint64_t num_calls_ = 0;

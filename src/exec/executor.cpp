@@ -206,7 +206,9 @@ void Executor::await_wave() {
       if (waited_ns > (queue_.num_rows() < kWaveRows ? kWaitForRowsNs : kWaitForRestNs)) break;
     }
     wait.pause();
-    if (wait.time_to_check() && deadline_->expired()) miss_deadline(gather_.first_not_arrived());
+    if (!wait.time_to_check()) continue;
+    gather_.history().waiting_for(gather_.awaited_peer());
+    if (deadline_->expired()) miss_deadline(gather_.first_not_arrived());
   }
   queue_.take(wave_);
   last_wave_ = gather_.num_not_taken() == 0 && queue_.empty();
@@ -376,8 +378,12 @@ void Executor::multiply_block(int thread, const ColumnGroup& group, std::int64_t
 void Executor::drain() {
   hook_(Point::kBeforeDrain, 0);
   const SpanTimer span(config_.trace, SpanKind::kWait, gather_.rank(), 0);
+  gather_.history().multiplied();
   for (transport::Wait wait(gather_.dozer()); !gather_.drained(); wait.pause()) {
-    if (wait.time_to_check() && deadline_->expired()) miss_deadline(gather_.first_not_drained());
+    if (wait.time_to_check()) {
+      gather_.history().waiting_for(gather_.peer_not_drained());
+      if (deadline_->expired()) miss_deadline(gather_.first_not_drained());
+    }
     gather_.progress(0);
   }
   // A peer that failed while we read its rows may have changed them.
@@ -385,10 +391,11 @@ void Executor::drain() {
 }
 
 void Executor::miss_deadline(const Gather::Missing& missing) const {
-  throw Error(ErrorCode::kDeadline,
-              cat("rank ", gather_.rank(), " waited ", deadline_->limit_ms(), " ms in call ",
-                  call_->header.call, " for ", missing.text),
-              missing.peer);
+  throw Error(
+      ErrorCode::kDeadline,
+      cat("rank ", gather_.rank(), " waited ", deadline_->limit_ms(), " ms in call ",
+          call_->header.call, " for ", missing.text, gather_.history().recent(gather_.rank())),
+      missing.peer);
 }
 
 }  // namespace cmm::exec

@@ -93,6 +93,7 @@ void Gather::arrive(int chunk, const transport::Rows& rows) {
   const int i = num_arrived_.load(std::memory_order_relaxed);
   arrived_[static_cast<std::size_t>(i)] = chunk;
   num_arrived_.store(i + 1, std::memory_order_release);
+  history().arrived(i + 1);
 }
 
 void Gather::progress(int thread) {
@@ -181,6 +182,14 @@ std::span<const int> Gather::take_arrived() {
                                    static_cast<std::size_t>(num_arrived - num_taken_));
   num_taken_ = num_arrived;
   return taken;
+}
+
+int Gather::awaited_peer() const {
+  if (!not_offered_.empty()) {
+    return in_place_[static_cast<std::size_t>(not_offered_.front())].from;
+  }
+  if (started_.empty()) return -1;
+  return fetches_[static_cast<std::size_t>(started_.front().fetch)].from;
 }
 
 void Gather::consumed(int chunk) {

@@ -64,6 +64,11 @@ class Gather {
   // Chunks that arrived since the last call of take_arrived, own chunks first. Thread 0 only.
   std::span<const int> take_arrived();
   int num_not_taken() const { return num_chunks_ - num_taken_; }
+  // A peer that this rank waits for: for a chunk to arrive, or to be read. -1: none. Thread 0 only,
+  // while no other thread is in progress().
+  int awaited_peer() const;
+  int peer_not_drained() const { return schedule_.sends[num_drained_].to; }  // while not drained()
+  transport::History& history() const { return config_.endpoint->history(); }
   const transport::Rows& rows(int chunk) const { return where_[static_cast<std::size_t>(chunk)]; }
 
   // The executor has read the chunk for the last time. Any thread, once per chunk and call.

@@ -37,6 +37,7 @@
 
 #include "base/deadline.hpp"
 #include "cmm/error.hpp"
+#include "transport/history.hpp"
 #include "transport/wait.hpp"
 
 namespace cmm::transport {
@@ -173,7 +174,19 @@ class Endpoint {
   bool try_claim() { return !claimed_.exchange(true, std::memory_order_acquire); }
   void unclaim() { claimed_.store(false, std::memory_order_release); }
 
+  // What this rank did last on the axis.
+  History& history() { return *history_; }
+  const History& history() const { return *history_; }
+  // The number of a plan that has just been made, counted from 1 alike on every rank.
+  int count_plan() { return ++num_plans_; }
+
+ protected:
+  explicit Endpoint(std::shared_ptr<History> history = std::make_shared<History>())
+      : history_(std::move(history)) {}
+
  private:
+  const std::shared_ptr<History> history_;
+  int num_plans_ = 0;
   std::atomic<bool> claimed_{false};
 };
 

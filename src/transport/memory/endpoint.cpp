@@ -11,7 +11,8 @@ namespace {
 class MemoryEndpoint final : public Endpoint {
  public:
   MemoryEndpoint(std::shared_ptr<Group> group, std::string_view transport_name)
-      : group_(std::move(group)),
+      : Endpoint(group->history()),
+        group_(std::move(group)),
         transport_name_(transport_name),
         hosts_(static_cast<std::size_t>(group_->size()), 0) {}
   ~MemoryEndpoint() override { group_->leave("its handle on the axis was destroyed"); }

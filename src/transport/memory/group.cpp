@@ -49,6 +49,7 @@ void Group::await_all(Counter Member::*counter, std::uint64_t value, const Deadl
     while (count.load(std::memory_order_acquire) < value) {
       wait.pause();
       if (!wait.time_to_check()) continue;
+      history()->waiting_for(rank_of(index));
       // Looked at before the count: a rank that counts and then fails or leaves has taken part.
       const bool ended = dead();
       const bool gone = left(index);
@@ -56,11 +57,11 @@ void Group::await_all(Counter Member::*counter, std::uint64_t value, const Deadl
       if (ended) throw cause();
       if (gone) throw_left(index);
       if (deadline.expired()) {
-        fail(Error(
-            ErrorCode::kDeadline,
-            cat("rank ", rank_of(config_.index), " waited ", deadline.limit_ms(), " ms for rank ",
-                rank_of(index), " to make a plan or exchange a text; ", silence_of(index)),
-            rank_of(index)));
+        fail(Error(ErrorCode::kDeadline,
+                   cat("rank ", rank_of(config_.index), " waited ", deadline.limit_ms(),
+                       " ms for rank ", rank_of(index), " to make a plan or exchange a text; ",
+                       silence_of(index), history()->recent(rank_of(config_.index))),
+                   rank_of(index)));
         throw cause();
       }
     }
@@ -225,7 +226,8 @@ void Group::check_peers() {
     // A rank that has left may end; it has left before it ended.
     if (space().ended(member_number) && !left(index)) {
       fail(Error(ErrorCode::kPeerFailed,
-                 cat("rank ", rank_of(index), " is gone: ", space().description_of(member_number)),
+                 cat("rank ", rank_of(index), " is gone: ", space().description_of(member_number),
+                     history()->recent(rank_of(config_.index))),
                  rank_of(index)));
       throw cause();
     }

@@ -28,6 +28,8 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
     int index = 0;             // of this rank in the two lists below
     std::vector<int> members;  // numbers in the space
     std::vector<int> ranks;    // ranks on the axis, for messages and errors
+    // Of this rank on the axis.
+    std::shared_ptr<History> history = std::make_shared<History>();
   };
   explicit Group(const Config& config);
 
@@ -35,6 +37,7 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   int size() const { return static_cast<int>(config_.members.size()); }
   int rank_of(int index) const { return config_.ranks[static_cast<std::size_t>(index)]; }
   Space& space() const { return *config_.space; }
+  const std::shared_ptr<History>& history() const { return config_.history; }
   // Memory that a peer told of; nullptr where it is not all the peer's.
   const std::byte* at(int index, std::int64_t address, std::int64_t bytes) const {
     return space().at(config_.members[static_cast<std::size_t>(index)], address, bytes);
