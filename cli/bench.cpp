@@ -17,12 +17,12 @@
 #include "exit_code.hpp"
 #include "measure.hpp"
 #include "memory.hpp"
-#include "parallel.hpp"
 #include "problem_options.hpp"
 #include "progress.hpp"
 #include "run_report.hpp"
 #include "table.hpp"
 #include "text.hpp"
+#include "world.hpp"
 
 namespace cmm::cli {
 namespace {
@@ -85,20 +85,19 @@ struct Row {
 
 class Bench {
  public:
-  explicit Bench(const BenchArguments& arguments) : arguments_(arguments) {}
+  Bench(const BenchArguments& arguments, World& world) : arguments_(arguments), world_(world) {}
 
   void run() {
     const Sweep sweep = sweep_of(arguments_);
     const double total = static_cast<double>(sweep.dtypes.size() * sweep.m.size()) *
                          static_cast<double>(sweep.layers.size());
-    Progress progress;
+    Progress progress(world_.reports());
     for (DType dtype : sweep.dtypes) {
       for (const Layer& layer : sweep.layers) {
         for (std::int64_t m : sweep.m) {
           progress.show(text(dtype_name(dtype), " ", layer.name, " m=", m),
                         static_cast<double>(rows_.size()) / total);
-          rows_.push_back(
-              measure_row(layer, arguments_.execution.problem_of(m, layer.k, layer.n, dtype)));
+          rows_.push_back(measure_row(layer, m, dtype));
         }
       }
     }
@@ -108,31 +107,40 @@ class Bench {
   std::string str() const;
 
  private:
-  Row measure_row(const Layer& layer, const Problem& problem) {
-    Row row{layer, num_copies(problem), {}};
+  Row measure_row(const Layer& layer, std::int64_t m, DType dtype) {
+    Row row;
+    row.layer = layer;
+    Problem& problem = row.report.problem;
     MeasureOptions options;
     options.repeats = arguments_.repeats;
-    options.num_copies = row.copies;
-    check_memory(saturating_sum(problem_bytes(problem), measure_bytes(problem, options)),
-                 text(layer.name, " with m = ", problem.m));
-    ProblemData data(problem);
-    row.report.problem = problem;
-    row.report.measured = measure(data, options);
-    row.report.output_hash = data.hash();
-    row.report.peak = peak_of(row.report.measured.plan.isa, problem);
+    std::optional<ProblemData> data;
+    together(world_, [&] {
+      problem = arguments_.execution.problem_of(world_, m, layer.k, layer.n, dtype);
+      options.num_copies = row.copies = num_copies(problem);
+      const std::int64_t needed =
+          saturating_sum(problem_bytes(problem), measure_bytes(problem, options));
+      check_memory(world_.bytes_on_machine(needed, problem.ranks),
+                   text(layer.name, " with m = ", problem.m));
+    });
+    together(world_, [&] { data.emplace(problem, world_.ranks_here(problem.ranks)); });
+    row.report.transport = world_.transport();
+    row.report.num_hosts = world_.num_hosts();
+    row.report.measured = measure(world_, *data, options);
+    row.report.output_hash = output_hash(world_, *data);
+    if (world_.reports()) row.report.peak = peak_of(row.report.measured.plan.isa, problem);
     return row;
   }
 
   MachinePeak peak_of(Isa isa, const Problem& problem) {
     auto [at, is_new] = peaks_.try_emplace(problem.dtype);
     if (is_new) {
-      at->second =
-          machine_peak(isa, problem.dtype, std::min(num_cores(), problem.ranks * problem.threads));
+      at->second = machine_peak(isa, problem.dtype, cores_in_use(world_, problem));
     }
     return at->second;
   }
 
   const BenchArguments& arguments_;
+  World& world_;
   std::vector<Row> rows_;
   std::map<DType, MachinePeak> peaks_;
 };
@@ -160,7 +168,7 @@ Json Bench::json() const {
     rows.push_back(std::move(one));
   }
   return {{"processor", processor_name()},
-          {"cores", num_cores()},
+          {"cores", world_.cores().in_all},
           {"date", today()},
           {"rows", std::move(rows)}};
 }
@@ -180,14 +188,15 @@ std::string Bench::str() const {
                fixed_text(r.ratio_to_bound(), 3), fixed_text(r.speedup_over_sequential(), 3)});
   }
   const Problem& p = rows_.front().report.problem;
-  return text(processor_name(), ", ", num_cores(), " cores, ", today(), "; ", p.ranks, " ranks of ",
-              p.threads, p.threads == 1 ? " thread\n" : " threads\n") +
+  return text(processor_name(), ", ", world_.cores().in_all, " cores, ", today(), "; ", p.ranks,
+              " ranks of ", p.threads, p.threads == 1 ? " thread\n" : " threads\n") +
          table.str();
 }
 
-int run(const BenchArguments& arguments) {
-  Bench bench(arguments);
+int run(const BenchArguments& arguments, World& world) {
+  Bench bench(arguments, world);
   bench.run();
+  if (!world.reports()) return kDone;
   const std::string shown = arguments.json ? bench.json().dump(2) + "\n" : bench.str();
   std::fputs(shown.c_str(), stdout);
   return kDone;
@@ -220,7 +229,7 @@ Command add_bench_command(CLI::App& app) {
       "Examples:\n"
       "  cmm bench --quick\n"
       "  cmm bench --ranks 2 --dtype bf16 --json >bench.json");
-  return {sub, [arguments] { return run(*arguments); }};
+  return {sub, [arguments](World& world) { return run(*arguments, world); }};
 }
 
 }  // namespace cmm::cli

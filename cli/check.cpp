@@ -8,11 +8,11 @@
 #include "clock.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
-#include "parallel.hpp"
 #include "progress.hpp"
 #include "self_test.hpp"
 #include "table.hpp"
 #include "text.hpp"
+#include "world.hpp"
 
 namespace cmm::cli {
 namespace {
@@ -28,20 +28,24 @@ struct GroupResult {
   std::string first_wrong;  // the problem and the element, or the error
 };
 
-GroupResult run_group(const SelfTestGroup& group) {
+GroupResult run_group(World& world, const SelfTestGroup& group) {
   GroupResult result;
   result.group = group;
-  for (const Problem& problem : self_test_problems(group)) {
+  for (const Problem& problem : self_test_problems(group, world.num_started())) {
     ++result.num_problems;
     std::string wrong;
     try {
-      const Solution solution = solve(problem);
-      const Comparison comparison = check_outputs(solution.data, solution.definition);
+      const Solution solution = solve(world, problem);
+      const Comparison comparison = check_outputs(world, solution.data, solution.definition);
       result.definition = definition_text(solution.definition);
       result.num_elements += comparison.num_elements;
       result.mismatches += comparison.mismatches;
       wrong = comparison.first_mismatch;
+    } catch (const AgreedError& error) {
+      ++result.mismatches;
+      wrong = error.what();
     } catch (const Error& error) {
+      if (!world.is_one_process()) throw;  // its mesh is all there is
       ++result.mismatches;
       wrong = error.what();
     }
@@ -64,7 +68,8 @@ Json json_of(const std::vector<GroupResult>& results, bool right, double seconds
   return {{"correct", right}, {"seconds", seconds}, {"groups", std::move(groups)}};
 }
 
-std::string str_of(const std::vector<GroupResult>& results, bool right, double seconds) {
+std::string str_of(const World& world, const std::vector<GroupResult>& results, bool right,
+                   double seconds) {
   Table table({"instructions", "type", "definition", "problems", "elements", "wrong", ""});
   int num_problems = 0;
   for (const GroupResult& r : results) {
@@ -79,28 +84,32 @@ std::string str_of(const std::vector<GroupResult>& results, bool right, double s
   }
   std::string shown = table.str() + "\n";
   if (!lacks.empty()) shown += "not on this machine, so not tested: " + lacks + "\n";
+  const std::string ranks =
+      world.num_started() ? text(*world.num_started(), " ranks (", world.transport(), ") and ")
+                          : std::string();
   return shown + text(right ? "RIGHT" : "WRONG", ": ", num_problems,
-                      " problems with all algorithms, every bit compared, on ", num_cores(),
-                      " cores in ", seconds_text(seconds), "\n");
+                      " problems with all algorithms, every bit compared, on ", ranks,
+                      world.cores().in_all, " cores in ", seconds_text(seconds), "\n");
 }
 
-int run(bool json) {
+int run(bool json, World& world) {
   const double begin = now_seconds();
   std::vector<GroupResult> results;
   Comparison all;
   {
-    Progress progress;
+    Progress progress(world.reports());
     const std::vector<SelfTestGroup> groups = self_test_groups();
     for (const SelfTestGroup& group : groups) {
       progress.show("checking", static_cast<double>(results.size()) / double(groups.size()));
-      results.push_back(run_group(group));
+      results.push_back(run_group(world, group));
       all.mismatches += results.back().mismatches;
     }
   }
   const double seconds = now_seconds() - begin;
   const bool right = all.mismatches == 0;
-  const std::string shown =
-      json ? json_of(results, right, seconds).dump(2) + "\n" : str_of(results, right, seconds);
+  if (!world.reports()) return exit_code_of(all);
+  const std::string shown = json ? json_of(results, right, seconds).dump(2) + "\n"
+                                 : str_of(world, results, right, seconds);
   std::fputs(shown.c_str(), stdout);
   return exit_code_of(all);
 }
@@ -116,7 +125,7 @@ Command add_check_command(CLI::App& app) {
       "and compares every bit with products computed apart. Exit code 1 when anything is wrong.\n"
       "Example:\n"
       "  cmm check");
-  return {sub, [json] { return run(*json); }};
+  return {sub, [json](World& world) { return run(*json, world); }};
 }
 
 }  // namespace cmm::cli

@@ -9,9 +9,11 @@ class App;
 
 namespace cmm::cli {
 
-// Runs a command whose flags have been parsed; returns kDone or kWrongResult (exit_code.hpp). Other
-// failures are thrown.
-using RunCommand = std::function<int()>;
+class World;
+
+// Runs a command whose flags have been parsed, on every process of the world alike; returns kDone
+// or kWrongResult (exit_code.hpp). Other failures are thrown.
+using RunCommand = std::function<int(World&)>;
 
 struct Command {
   CLI::App* app = nullptr;

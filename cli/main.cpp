@@ -4,11 +4,15 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iterator>
+#include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,17 +20,10 @@
 #include "cmm/error.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
+#include "world.hpp"
 
 namespace cmm::cli {
 namespace {
-
-int report(std::string message, int exit_code) {
-  for (char& c : message) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  std::fprintf(stderr, "cmm: %s\n", message.c_str());
-  return exit_code;
-}
 
 // Where a standard stream is closed, the next file opened would take its place, and what is
 // printed would go into it. Reading yields nothing there and writing fails.
@@ -41,7 +38,7 @@ int flushed(int exit_code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
   const std::string reason = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
-  report("cannot write to standard output" + reason, kOutsideWorld);
+  say("", "cannot write to standard output" + reason);
   return exit_code == kDone ? kOutsideWorld : exit_code;
 }
 
@@ -78,7 +75,13 @@ std::string message_of(const CLI::ParseError& error, const CLI::App& app, int ar
   return what + "; `cmm " + named[0]->get_name() + " --help` lists what there is";
 }
 
-int run_tool(int argc, char** argv) {
+// The commands that run on ranks, which others may have started.
+bool runs_on_ranks(std::string_view command) {
+  constexpr std::string_view kCommands[] = {"run", "multiply", "plan", "check", "bench"};
+  return std::find(std::begin(kCommands), std::end(kCommands), command) != std::end(kCommands);
+}
+
+int run_tool(int argc, char** argv, World& world) {
   CLI::App app{
       "All-gather matmul: out = all_gather(x) * y on ranks that split x by rows and y by "
       "columns.",
@@ -89,17 +92,36 @@ int run_tool(int argc, char** argv) {
   const std::vector<Command> commands = {add_run_command(app), add_multiply_command(app),
                                          add_plan_command(app), add_check_command(app),
                                          add_bench_command(app)};
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& request) {  // --help, --version
-    return app.exit(request);
-  } catch (const CLI::ParseError& error) {
-    return report(message_of(error, app, argc, argv), kWrongArguments);
-  }
+  std::optional<int> printed;  // --help, --version
+  together(world, [&] {
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success& request) {
+      printed = world.reports() ? app.exit(request) : kDone;
+    } catch (const CLI::ParseError& error) {
+      throw Error(ErrorCode::kInvalidArgument, message_of(error, app, argc, argv));
+    }
+  });
+  if (printed) return *printed;
   for (const Command& command : commands) {
-    if (command.app->parsed()) return command.run();
+    if (command.app->parsed()) return command.run(world);
   }
   return kWrongArguments;
+}
+
+// What the exception in flight means for the process.
+Failure current_failure() {
+  try {
+    throw;
+  } catch (const AgreedError& error) {
+    return {error.what(), exit_code_of(error.code()), error.rank(), true};
+  } catch (const Error& error) {
+    return {error.what(), exit_code_of(error.code()), error.rank(), false};
+  } catch (const std::bad_alloc&) {
+    return {"out of memory", kOutsideWorld};
+  } catch (const std::exception& error) {
+    return {error.what(), kOutsideWorld};
+  }
 }
 
 }  // namespace
@@ -108,13 +130,11 @@ int run_tool(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace cmm::cli;
   occupy_standard_streams();
+  std::unique_ptr<World> world = make_threads_world();
   try {
-    return flushed(run_tool(argc, argv));
-  } catch (const cmm::Error& error) {
-    return report(error.what(), exit_code_of(error.code()));
-  } catch (const std::bad_alloc&) {
-    return report("out of memory", kOutsideWorld);
-  } catch (const std::exception& error) {
-    return report(error.what(), kOutsideWorld);
+    if (argc > 1 && runs_on_ranks(argv[1])) world = find_world();
+    return world->finish(flushed(run_tool(argc, argv, *world)));
+  } catch (...) {
+    return world->fail(current_failure());
   }
 }

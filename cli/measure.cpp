@@ -5,7 +5,7 @@
 
 #include "arguments.hpp"
 #include "clock.hpp"
-#include "spin_barrier.hpp"
+#include "combine.hpp"
 
 namespace cmm::cli {
 namespace {
@@ -21,14 +21,13 @@ using Round = std::array<Interval, kNumKinds>;
 // What one rank's thread needs for all kinds of calls.
 class RankBench {
  public:
-  RankBench(Mesh& mesh, ProblemData& data, int num_copies, SpinBarrier& barrier)
-      : rank_(mesh.rank()),
+  RankBench(Rank& at, ProblemData& data, int num_copies)
+      : at_(at),
+        rank_(at.rank()),
         data_(data),
-        barrier_(barrier),
-        fused_(Plan::make(mesh.axis("tp"), shape_of(data.problem(), rank_),
-                          options_of(data.problem()))),
-        gather_(Plan::make(mesh.axis("tp"), shape_of(data.problem(), rank_),
-                           direct_options(data.problem()))),
+        fused_(make_plan(at.axis(), shape_of(data.problem(), rank_), options_of(data.problem()))),
+        gather_(
+            make_plan(at.axis(), shape_of(data.problem(), rank_), direct_options(data.problem()))),
         alone_(Plan::make(Mesh::threads({{"one", 1}})[0].axis("one"), shape_alone(),
                           direct_options(data.problem()))) {
     data_.fill_x(rank_);
@@ -37,30 +36,34 @@ class RankBench {
     x_local_ = data_.x_local(rank_);
     gathered_ = Matrix(data.problem().dtype, data.problem().m, data.problem().k);
     data_.poison_out(rank_);
+    all_gather(gather_, x_local_, gathered_.ref());
+    whole_x_ = data_.holds_whole_x() ? data_.x() : gathered_.ref();
   }
 
   Round measure_round(int round) {
     const std::vector<Weights>& y = weights_[static_cast<std::size_t>(round) % weights_.size()];
     Round times;
     times[kFused] = timed([&] { fused(y); });
-    times[kGemm] = timed([&] { multiply(data_.x(), y); });
+    times[kGemm] = timed([&] { multiply(whole_x_, y); });
     times[kGather] = timed([&] { all_gather(fused_, x_local_, gathered_.ref()); });
-    times[kBarrier] = timed([&] { barrier_.wait(); });
+    times[kBarrier] = timed([&] { at_.meet(); });
     times[kGatherThenGemm] = timed([&] {
       all_gather(gather_, x_local_, gathered_.ref());
       multiply(gathered_.ref(), y);
     });
-    times[kInPlaceThenGemm] = timed([&] {
-      barrier_.wait();
-      multiply(data_.x(), y);
-      barrier_.wait();
-    });
+    if (data_.holds_whole_x()) {
+      times[kInPlaceThenGemm] = timed([&] {
+        at_.meet();
+        multiply(data_.x(), y);
+        at_.meet();
+      });
+    }
     return times;
   }
 
   void final_call() {
     data_.poison_out(rank_);
-    barrier_.wait();
+    at_.meet();
     fused(weights_[0]);
   }
 
@@ -83,7 +86,7 @@ class RankBench {
 
   template <class Call>
   Interval timed(const Call& call) {
-    barrier_.wait();
+    at_.meet();
     Interval interval;
     interval.begin = now_seconds();
     call();
@@ -95,16 +98,17 @@ class RankBench {
     all_gather_matmul(alone_, x, y, out_);
   }
 
+  Rank& at_;
   int rank_;
   ProblemData& data_;
-  SpinBarrier& barrier_;
   Plan fused_;
   Plan gather_;                                // direct: the fastest gather on one host
   Plan alone_;                                 // this rank's product as one rank's problem, x whole
   std::vector<std::vector<Weights>> weights_;  // [copy][right side]
   std::vector<MatrixRef> out_;
   ConstMatrixRef x_local_;
-  Matrix gathered_;  // [m, k]
+  Matrix gathered_;         // [m, k]
+  ConstMatrixRef whole_x_;  // [m, k], for the product alone
 };
 
 int choose_repeats(const MeasureOptions& options, double round_seconds) {
@@ -113,24 +117,46 @@ int choose_repeats(const MeasureOptions& options, double round_seconds) {
   return static_cast<int>(std::clamp(kSeconds / std::max(round_seconds, 1e-6), 5.0, 200.0));
 }
 
-// rounds[rank][round] to one duration per round.
-std::vector<double> durations(const std::vector<std::vector<Round>>& rounds, Kind kind) {
+using Rounds = std::vector<std::vector<Round>>;  // [rank][round]
+
+// One duration per round.
+std::vector<double> durations(const Rounds& rounds, Kind kind, bool have_one_clock) {
   std::vector<double> result;
   for (std::size_t i = 0; i < rounds[0].size(); ++i) {
     Interval all = rounds[0][i][kind];
+    double longest = 0;
     for (const std::vector<Round>& of_rank : rounds) {
-      all.begin = std::min(all.begin, of_rank[i][kind].begin);
-      all.end = std::max(all.end, of_rank[i][kind].end);
+      const Interval& one = of_rank[i][kind];
+      longest = std::max(longest, one.end - one.begin);
+      all.begin = std::min(all.begin, one.begin);
+      all.end = std::max(all.end, one.end);
     }
-    result.push_back(all.end - all.begin);
+    result.push_back(have_one_clock ? all.end - all.begin : longest);
   }
   return result;
+}
+
+// This process's rounds to those of all ranks.
+Rounds of_all_ranks(World& world, const Rounds& mine, std::size_t num_ranks) {
+  std::vector<Round> flat;
+  for (const std::vector<Round>& of_rank : mine) {
+    flat.insert(flat.end(), of_rank.begin(), of_rank.end());
+  }
+  const std::vector<Round> all = joined_values(world, flat);
+  Rounds rounds;
+  const std::size_t num_rounds = all.size() / num_ranks;
+  for (std::size_t at = 0; at < all.size(); at += num_rounds) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
+    rounds.emplace_back(first, first + static_cast<std::ptrdiff_t>(num_rounds));
+  }
+  return rounds;
 }
 
 }  // namespace
 
 double Measurement::sequential_seconds() const {
-  return std::min(gather_then_gemm.median, in_place_then_gemm.median);
+  const double gathered = gather_then_gemm.median;
+  return in_place_then_gemm ? std::min(gathered, in_place_then_gemm->median) : gathered;
 }
 
 double Measurement::bound_seconds() const {
@@ -142,85 +168,102 @@ double Measurement::hidden_share() const {
   return (gemm.median + gather.median - fused.median) / std::min(gemm.median, gather.median);
 }
 
-Measurement measure(ProblemData& data, const MeasureOptions& options) {
-  const int num_ranks = data.problem().ranks;
-  SpinBarrier barrier(num_ranks);
-  std::vector<std::vector<Round>> rounds(static_cast<std::size_t>(num_ranks));
+Measurement measure(World& world, ProblemData& data, const MeasureOptions& options) {
+  const Problem& problem = data.problem();
+  const RankRange here = world.ranks_here(problem.ranks);
+  Rounds mine(static_cast<std::size_t>(here.count));
   Measurement result;
-  int repeats = 0;  // written by rank 0 between two barriers
 
-  run_ranks({{"tp", num_ranks}}, [&](Mesh& mesh) {
-    const int rank = mesh.rank();
-    try {
-      RankBench bench(mesh, data, options.num_copies, barrier);
-      barrier.wait();
-      bench.measure_round(0);  // first touch of outputs, threads and caches
-      barrier.wait();
-      const double begin = now_seconds();
-      bench.measure_round(1);
-      barrier.wait();
-      if (rank == 0) repeats = choose_repeats(options, now_seconds() - begin);
-      barrier.wait();
-      std::vector<Round>& mine = rounds[static_cast<std::size_t>(rank)];
-      mine.reserve(static_cast<std::size_t>(repeats));
-      for (int i = 0; i < repeats; ++i) {
-        mine.push_back(bench.measure_round(i));
-        if (rank == 0 && options.progress) options.progress(i + 1, repeats);
-      }
-      barrier.wait();
-      bench.final_call();
-      if (rank == 0) {
-        result.plan = bench.plan().explain();
-        result.engine = bench.engine();
-      }
-    } catch (...) {
-      barrier.leave();
-      throw;
+  world.run(problem.ranks, problem.deadline, [&](Rank& at) {
+    RankBench bench(at, data, options.num_copies);
+    at.meet();
+    bench.measure_round(0);  // first touch of outputs, threads and caches
+    at.meet();
+    const double begin = now_seconds();
+    bench.measure_round(1);
+    at.meet();
+    const auto repeats =
+        static_cast<int>(at.value_of_rank_0(choose_repeats(options, now_seconds() - begin)));
+    std::vector<Round>& rounds = mine[static_cast<std::size_t>(at.rank() - here.first)];
+    rounds.reserve(static_cast<std::size_t>(repeats));
+    for (int i = 0; i < repeats; ++i) {
+      rounds.push_back(bench.measure_round(i));
+      if (at.rank() == 0 && options.progress) options.progress(i + 1, repeats);
     }
+    at.meet();
+    bench.final_call();
+    if (at.rank() != here.first) return;
+    result.plan = bench.plan().explain();
+    result.engine = bench.engine();
   });
 
-  result.repeats = repeats;
-  result.fused = spread_of(durations(rounds, kFused));
-  result.gemm = spread_of(durations(rounds, kGemm));
-  result.gather = spread_of(durations(rounds, kGather));
-  result.barrier = spread_of(durations(rounds, kBarrier));
-  result.gather_then_gemm = spread_of(durations(rounds, kGatherThenGemm));
-  result.in_place_then_gemm = spread_of(durations(rounds, kInPlaceThenGemm));
+  const Rounds rounds = of_all_ranks(world, mine, static_cast<std::size_t>(problem.ranks));
+  const auto spread = [&](Kind kind) {
+    return spread_of(durations(rounds, kind, world.cores().num_machines == 1));
+  };
+  result.repeats = static_cast<int>(rounds[0].size());
+  result.fused = spread(kFused);
+  result.gemm = spread(kGemm);
+  result.gather = spread(kGather);
+  result.barrier = spread(kBarrier);
+  result.gather_then_gemm = spread(kGatherThenGemm);
+  if (data.holds_whole_x()) result.in_place_then_gemm = spread(kInPlaceThenGemm);
 
   const int num_chunks = std::max(1, result.plan.num_chunks);
   result.in_place = result.plan.copied_bytes == 0;
-  if (num_ranks > 1 && result.in_place) result.first_chunk_seconds = result.barrier.median;
+  if (problem.ranks > 1 && result.in_place) result.first_chunk_seconds = result.barrier.median;
   if (!result.in_place) {
     const double remote_chunks =
-        std::max(1.0, num_chunks * (num_ranks - 1.0) / num_ranks);  // of one rank
+        std::max(1.0, num_chunks * (problem.ranks - 1.0) / problem.ranks);  // of one rank
     result.first_chunk_seconds = result.gather.median / remote_chunks;
     result.last_chunk_seconds = result.gemm.median / num_chunks;
   }
   return result;
 }
 
-void record_call(ProblemData& data, Trace& trace) {
+Recording record_call(World& world, ProblemData& data, std::int64_t capacity) {
   const Problem& problem = data.problem();
-  SpinBarrier barrier(problem.ranks);
-  run_ranks({{"tp", problem.ranks}}, [&](Mesh& mesh) {
-    const int rank = mesh.rank();
-    try {
-      Options options = options_of(problem);
-      options.trace = &trace;
-      const Plan plan = Plan::make(mesh.axis("tp"), shape_of(problem, rank), options);
-      const std::vector<Weights> y = data.make_weights(rank);
-      const ConstMatrixRef x_local = data.x_local(rank);
-      const std::vector<MatrixRef> out = data.out(rank);
-      all_gather_matmul(plan, x_local, y, out);  // brings caches and page tables up to date
-      barrier.wait();
-      if (rank == 0) trace.clear();
-      barrier.wait();
-      all_gather_matmul(plan, x_local, y, out);
-    } catch (...) {
-      barrier.leave();
-      throw;
-    }
+  const int first_here = world.ranks_here(problem.ranks).first;
+  Trace trace(capacity);
+  std::int64_t met_ns = 0;  // by this machine's clock, when all ranks had met
+  world.run(problem.ranks, problem.deadline, [&](Rank& at) {
+    const int rank = at.rank();
+    Options options = options_of(problem);
+    options.trace = &trace;
+    const Plan plan = make_plan(at.axis(), shape_of(problem, rank), options);
+    const std::vector<Weights> y = data.make_weights(rank);
+    const ConstMatrixRef x_local = data.x_local(rank);
+    const std::vector<MatrixRef> out = data.out(rank);
+    all_gather_matmul(plan, x_local, y, out);  // brings caches and page tables up to date
+    at.meet();
+    if (rank == first_here) trace.clear();
+    at.meet();
+    if (rank == first_here) met_ns = static_cast<std::int64_t>(now_seconds() * 1e9);
+    all_gather_matmul(plan, x_local, y, out);
   });
+
+  struct Head {
+    std::int64_t machine;
+    std::int64_t met_ns;
+    std::int64_t num_spans;
+    std::int64_t num_dropped;
+  };
+  std::vector<Span> spans = trace.spans();
+  const std::vector<Head> heads = joined_values(
+      world, std::vector<Head>{{world.cores().machine, met_ns,
+                                static_cast<std::int64_t>(spans.size()), trace.num_dropped()}});
+  Recording recording;
+  recording.spans = joined_values(world, spans);
+  std::size_t at = 0;
+  for (const Head& head : heads) {
+    recording.num_dropped += head.num_dropped;
+    const std::int64_t shift = head.machine == world.cores().machine ? 0 : met_ns - head.met_ns;
+    for (std::int64_t i = 0; i < head.num_spans; ++i, ++at) {
+      recording.spans[at].begin_ns += shift;
+      recording.spans[at].end_ns += shift;
+    }
+  }
+  return recording;
 }
 
 std::int64_t measure_bytes(const Problem& p, const MeasureOptions& options) {

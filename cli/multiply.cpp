@@ -1,17 +1,19 @@
 // cmm multiply: the product of two matrices in files.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "arguments.hpp"
 #include "buffer.hpp"
 #include "clock.hpp"
 #include "cmm/cmm.hpp"
+#include "combine.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "files/matrix_writer.hpp"
@@ -19,13 +21,15 @@
 #include "files/spec.hpp"
 #include "files/unfinished_file.hpp"
 #include "memory.hpp"
+#include "operands.hpp"
 #include "parallel.hpp"
 #include "problem_options.hpp"
 #include "progress.hpp"
 #include "reference_product.hpp"
-#include "spin_barrier.hpp"
+#include "run_report.hpp"
 #include "table.hpp"
 #include "text.hpp"
+#include "world.hpp"
 
 namespace cmm::cli {
 namespace {
@@ -39,31 +43,12 @@ struct MultiplyArguments {
   bool json = false;
 };
 
-struct Operands {
-  files::Tensor x_file;
-  files::Tensor y_file;
-  Matrix x_copy;       // used where the file's x is not row-major
-  ConstMatrixRef x;    // [m, k]
-  StridedMatrixRef y;  // [k, n], whatever way it is stored
-};
-
 struct Times {
   double read = 0;
   double pack = 0;
   double multiply = 0;
   double write = 0;
 };
-
-// A call multiplies some rows of x, so that a long product can report how far it is: the work of a
-// tenth of a second or so, but enough rows that reading the weights again costs nothing.
-std::int64_t rows_per_call(const Problem& p) {
-  constexpr double kFlopsPerCall = 2e10;
-  constexpr std::int64_t kLeastRows = 2048;
-  const double flops_per_row = 2.0 * static_cast<double>(p.k) * static_cast<double>(p.n);
-  const double rows = kFlopsPerCall / std::max(flops_per_row, 1.0);
-  return rows >= static_cast<double>(p.m) ? p.m
-                                          : std::min(p.m, std::max(kLeastRows, std::int64_t(rows)));
-}
 
 void refuse_overwriting(const std::string& out, const std::string& in) {
   if (!files::same_file(out, in)) return;
@@ -72,8 +57,8 @@ void refuse_overwriting(const std::string& out, const std::string& in) {
 }
 
 // The problem that two matrices make; their elements have not been read.
-Problem problem_of(const MultiplyArguments& arguments, const files::MatrixFile& x_file,
-                   const files::MatrixFile& y_file) {
+Problem problem_of(const World& world, const MultiplyArguments& arguments,
+                   const files::MatrixFile& x_file, const files::MatrixFile& y_file) {
   const bool transpose_y = arguments.problem.transpose_y();
   const StridedMatrixRef& x = x_file.view;
   const StridedMatrixRef y = transpose_y ? y_file.view.transposed() : y_file.view;
@@ -91,25 +76,11 @@ Problem problem_of(const MultiplyArguments& arguments, const files::MatrixFile& 
              other_way ? (transpose_y ? "; leave --transpose-y out" : "; give --transpose-y")
                        : "; give matrices with the same k"));
   }
-  return arguments.problem.problem_of(x.rows, x.cols, y.cols, x.dtype);
+  return arguments.problem.problem_of(world, x.rows, x.cols, y.cols, x.dtype);
 }
 
-bool is_row_major(const StridedMatrixRef& m) { return m.col_stride == 1 || m.cols <= 1; }
-
-// Ranks read x row by row; a file in Fortran order is brought to that form.
-void make_x_row_major(Operands& o) {
-  const StridedMatrixRef& x = o.x_file.view;
-  if (is_row_major(x)) {
-    o.x = {x.data, x.dtype, x.rows, x.cols, std::max(x.row_stride, x.cols)};
-    return;
-  }
-  o.x_copy = Matrix(x.dtype, x.rows, x.cols);
-  copy_matrix(x, o.x_copy.ref());
-  o.x = o.x_copy.ref();
-}
-
-// Operands as the files store them, packed y, output, and what a copy of x and a check take.
-std::int64_t needed_bytes(const Problem& p, const MultiplyArguments& arguments, bool copies_x) {
+// On this machine: operands, packed y, output, and what a check takes.
+std::int64_t needed_bytes(const World& world, const Problem& p, bool checks) {
   const auto bytes = [](std::int64_t rows, std::int64_t cols, std::int64_t size) {
     return saturating_product(saturating_product(rows, cols), size);
   };
@@ -118,88 +89,138 @@ std::int64_t needed_bytes(const Problem& p, const MultiplyArguments& arguments, 
   needed = saturating_sum(needed, bytes(p.k, p.n, size));
   needed = saturating_sum(
       needed, bytes(p.m, p.n, static_cast<std::int64_t>(dtype_bytes(p.output_dtype()))));
-  if (copies_x) needed = saturating_sum(needed, bytes(p.m, p.k, size));
-  if (arguments.check) {
-    needed = saturating_sum(needed, bytes(p.m, p.k, sizeof(float)));
+  needed = world.bytes_on_machine(needed, p.ranks);
+  if (checks) {
+    const int processes = world.cores().processes_on_machine;
+    needed = saturating_sum(needed, bytes(p.m, p.k, processes * std::int64_t{sizeof(float)}));
     needed = saturating_sum(needed, bytes(p.m, 2 * 256 * num_cores(), sizeof(float)));
   }
   return needed;
 }
 
-// Fills out [m, n]; returns what its bits are defined by.
-ResultDefinition multiply(const Problem& p, const Operands& o, Matrix& out, Times& times,
-                          Progress& progress) {
-  Problem call = p;  // of the first rows; the last call has fewer
-  call.m = rows_per_call(p);
-  const auto in_bytes = static_cast<std::int64_t>(dtype_bytes(p.dtype));
+struct Product {
+  Matrix out;  // [m, columns of this process's ranks]
+  Algorithm algorithm = Algorithm::kAuto;
+  ResultDefinition definition;  // of its bits
+};
+
+// Collective over the processes.
+Product multiply(World& world, const Problem& p, const Operands& o, Times& times,
+                 Progress& progress) {
+  const std::vector<CallRows> calls = calls_of(p);
+  const int first_here = world.ranks_here(p.ranks).first;
   const auto out_bytes = static_cast<std::int64_t>(dtype_bytes(p.output_dtype()));
-  SpinBarrier barrier(p.ranks);
-  std::atomic<double> packed_at = 0;  // written by rank 0 between barriers
-  std::atomic<double> ended_at = 0;
-  ResultDefinition definition;
+  Product product;
+  together(world, [&] { product.out = Matrix(p.output_dtype(), p.m, o.cols()); });
+  double packed_at = 0, ended_at = 0;
   const double begin = now_seconds();
 
-  run_ranks({{"tp", p.ranks}}, [&](Mesh& mesh) {
-    try {
-      const int rank = mesh.rank();
-      const Plan plan = Plan::make(mesh.axis("tp"), shape_of(call, rank), options_of(call));
-      const RankPart part = part_of(p, rank);
-      const StridedMatrixRef y_local(
-          static_cast<const char*>(o.y.data) + part.first_col * o.y.col_stride * in_bytes, p.dtype,
-          p.k, part.cols, o.y.row_stride, o.y.col_stride);
-      const Weights y = Weights::pack(y_local, {.engine = p.engine});
-      barrier.wait();
-      if (rank == 0) packed_at = now_seconds();
-      for (std::int64_t row = 0; row < p.m; row += call.m) {
-        Problem now = call;
-        now.m = std::min(call.m, p.m - row);
-        const RankPart rows = part_of(now, rank);
-        const ConstMatrixRef x_local(
-            static_cast<const char*>(o.x.data) + (row + rows.first_row) * o.x.row_stride * in_bytes,
-            p.dtype, rows.rows, p.k, o.x.row_stride);
-        const MatrixRef out_local(
-            static_cast<char*>(out.ref().data) + (row * p.n + part.first_col) * out_bytes,
-            p.output_dtype(), now.m, part.cols, p.n);
-        all_gather_matmul(plan, x_local, y, out_local);
-        if (rank == 0) {
-          progress.show("multiplying", static_cast<double>(row + now.m) / static_cast<double>(p.m));
-        }
+  world.run(p.ranks, p.deadline, [&](Rank& at) {
+    const int rank = at.rank();
+    const Plan plan =
+        make_plan(at.axis(), shape_of(calls[0].problem, rank), options_of(calls[0].problem));
+    const RankPart part = part_of(p, rank);
+    const Weights y = Weights::pack(o.y_local(rank), {.engine = p.engine});
+    at.meet();
+    if (rank == first_here) packed_at = now_seconds();
+    for (std::size_t call = 0; call < calls.size(); ++call) {
+      const std::int64_t row = calls[call].first_row, num_rows = calls[call].problem.m;
+      const MatrixRef out_local(static_cast<char*>(product.out.row_block(row, num_rows).data) +
+                                    (part.first_col - o.first_col()) * out_bytes,
+                                p.output_dtype(), num_rows, part.cols, product.out.cols());
+      all_gather_matmul(plan, o.x_local(call, rank), y, out_local);
+      if (rank == 0) {
+        progress.show("multiplying", static_cast<double>(row + num_rows) /
+                                         static_cast<double>(std::max<std::int64_t>(p.m, 1)));
       }
-      barrier.wait();
-      if (rank == 0) ended_at = now_seconds();
-      if (rank == 0) definition = definition_of(p, y.engine());
-    } catch (...) {
-      barrier.leave();
-      throw;
     }
+    at.meet();
+    if (rank != first_here) return;
+    ended_at = now_seconds();
+    product.algorithm = plan.algorithm();
+    product.definition = definition_of(p, y.engine());
   });
   times.pack = packed_at - begin;
   times.multiply = ended_at - packed_at;
-  return definition;
+  return product;
 }
 
-Comparison check(const Problem& p, const Operands& o, const Matrix& out,
-                 const ResultDefinition& definition, Progress& progress) {
-  const std::vector<float> x = widened(o.x);
-  ReferenceProblem reference;
-  reference.x = MatrixView<const float>(x.data(), p.m, p.k);
-  reference.n = p.n;
-  reference.y = [&o](std::int64_t row, std::int64_t col, const MatrixView<float>& block) {
-    widen_block(o.y, row, col, block);
-  };
-  reference.chain = definition.chain;
-  reference.any_order = definition.any_order;
-  reference.num_threads = num_cores();
-  reference.progress = [&](double done) { progress.show("checking", done); };
-  return compare_with_reference(reference, {{0, out.ref()}});
+std::uint64_t hash_of(World& world, const Problem& p, const Operands& o, const Product& product) {
+  const std::uint64_t part = hash_part(0, {o.first_col(), product.out.ref()});
+  return output_hash({.m = p.m, .n = p.n, .dtype = p.output_dtype()},
+                     sum_over_processes(world, part));
+}
+
+// Each process compares the columns of its ranks. Collective.
+Comparison check(World& world, const files::MatrixFile& x_file, const Operands& o,
+                 const Product& product, Progress& progress) {
+  Comparison here;
+  together(world, [&] {
+    const std::vector<float> x = widened_file(x_file);
+    ReferenceProblem reference;
+    reference.x = MatrixView<const float>(x.data(), x_file.view.rows, x_file.view.cols);
+    reference.y = [&o](std::int64_t row, std::int64_t col, const MatrixView<float>& block) {
+      widen_block(o.y(), row, col - o.first_col(), block);
+    };
+    reference.chain = product.definition.chain;
+    reference.any_order = product.definition.any_order;
+    reference.num_threads = world.cores().of_process;
+    reference.progress = [&](double done) { progress.show("checking", done); };
+    here = compare_with_reference(reference, {{o.first_col(), product.out.ref()}});
+  });
+  return over_processes(world, here);
+}
+
+// Brings `rows` rows of all processes' columns together: [rows, n], empty where this one does not
+// report.
+Matrix whole_rows(World& world, const Problem& p, const MatrixRef& mine) {
+  const auto elem_bytes = static_cast<std::int64_t>(dtype_bytes(mine.dtype));
+  const std::string bytes(static_cast<const char*>(mine.data),
+                          static_cast<std::size_t>(mine.rows * mine.cols * elem_bytes));
+  const std::vector<std::string> all = gather_long(world, bytes);
+  if (!world.reports()) return {};
+  Matrix rows(mine.dtype, mine.rows, p.n);
+  char* to = static_cast<char*>(rows.ref().data);
+  for (std::int64_t i = 0; i < mine.rows; ++i) {
+    for (int rank = 0; rank < p.ranks; ++rank) {
+      const auto width = static_cast<std::size_t>(part_of(p, rank).cols * elem_bytes);
+      const std::string& part = all[static_cast<std::size_t>(rank)];
+      std::memcpy(to, part.data() + static_cast<std::size_t>(i) * width, width);
+      to += width;
+    }
+  }
+  return rows;
+}
+
+// The reporting process has the writer. Collective.
+void write(World& world, const Problem& p, Product& product,
+           std::optional<files::MatrixWriter>& writer) {
+  constexpr std::int64_t kPartBytes = std::int64_t{4} << 20;
+  const std::int64_t row_bytes = p.n * static_cast<std::int64_t>(dtype_bytes(p.output_dtype()));
+  const std::int64_t step = world.is_one_process() || row_bytes == 0
+                                ? std::max<std::int64_t>(p.m, 1)
+                                : std::max<std::int64_t>(1, kPartBytes / row_bytes);
+  for (std::int64_t row = 0; row < p.m; row += step) {
+    const MatrixRef mine = product.out.row_block(row, std::min(step, p.m - row));
+    const Matrix rows = world.is_one_process() ? Matrix() : whole_rows(world, p, mine);
+    together(world, [&] {
+      if (writer) writer->write_rows(world.is_one_process() ? mine : rows.ref());
+    });
+  }
+  together(world, [&] {
+    if (writer) writer->commit();
+  });
 }
 
 struct Report {
   Problem problem;
+  std::string transport;
+  int num_hosts = 1;
   std::string x;
   std::string y;
   std::string out;
   Times times;
+  Algorithm algorithm = Algorithm::kAuto;
   ResultDefinition definition;
   std::uint64_t hash = 0;
   std::optional<Comparison> check;
@@ -226,8 +247,10 @@ nlohmann::ordered_json Report::json() const {
   j["out_dtype"] = dtype_name(problem.output_dtype());
   j["ranks"] = problem.ranks;
   j["threads"] = problem.threads;
+  j["transport"] = transport;
+  j["hosts"] = num_hosts;
   j["isa"] = isa_name(isa_of(problem));
-  j["algorithm"] = algorithm_name(problem.algorithm);
+  j["algorithm"] = algorithm_name(algorithm);
   j["numerics"] = definition_text(definition);
   j["read_seconds"] = times.read;
   j["pack_seconds"] = times.pack;
@@ -243,8 +266,8 @@ std::string Report::str() const {
   table.add({"y", y});
   table.add({"out", text(dtype_name(problem.output_dtype()), " [", problem.m, ", ", problem.n, "]",
                          wrong() ? ", wrong and therefore not written" : " to " + out)});
-  table.add({"ranks", text(problem.ranks, ", threads of each ", problem.threads)});
-  table.add({"algorithm", std::string(algorithm_name(problem.algorithm))});
+  table.add({"ranks", ranks_text({problem, transport, num_hosts})});
+  table.add({"algorithm", std::string(algorithm_name(algorithm))});
   table.add({"multiply", text(isa_name(isa_of(problem)), ": ", definition_text(definition))});
   table.add({"read", seconds_text(times.read)});
   table.add({"pack y", seconds_text(times.pack)});
@@ -255,40 +278,47 @@ std::string Report::str() const {
   return table.str();
 }
 
-int run(const MultiplyArguments& arguments) {
-  refuse_overwriting(arguments.out_spec, arguments.x_spec);
-  refuse_overwriting(arguments.out_spec, arguments.y_spec);
-  Progress progress;
+int run(const MultiplyArguments& arguments, World& world) {
+  Progress progress(world.reports());
   Report report;
-  double begin = now_seconds();
-  const files::MatrixFile x_file = files::open_matrix(arguments.x_spec);
-  const files::MatrixFile y_file = files::open_matrix(arguments.y_spec);
-  report.problem = problem_of(arguments, x_file, y_file);
   const Problem& p = report.problem;
-  check_memory(needed_bytes(p, arguments, !is_row_major(x_file.view)), "this product");
-  Operands o;
-  o.x_file = x_file.read();
-  o.y_file = y_file.read();
-  o.y = p.transpose_y ? o.y_file.view.transposed() : o.y_file.view;
-  report.times.read = now_seconds() - begin;
-  files::remove_unfinished_files_on_signals();
-  files::MatrixWriter writer(arguments.out_spec, p.output_dtype(), p.m, p.n);
+  double begin = now_seconds();
+  std::optional<files::MatrixFile> x_file, y_file;
+  std::optional<Operands> operands;
+  std::optional<files::MatrixWriter> writer;
+  together(world, [&] {
+    refuse_overwriting(arguments.out_spec, arguments.x_spec);
+    refuse_overwriting(arguments.out_spec, arguments.y_spec);
+    x_file.emplace(files::open_matrix(arguments.x_spec));
+    y_file.emplace(files::open_matrix(arguments.y_spec));
+    report.problem = problem_of(world, arguments, *x_file, *y_file);
+    check_memory(needed_bytes(world, p, arguments.check), "this product");
+  });
+  together(world, [&] {
+    operands.emplace(p, world.ranks_here(p.ranks), *x_file, *y_file);
+    report.times.read = now_seconds() - begin;
+    if (!world.reports()) return;
+    files::remove_unfinished_files_on_signals();
+    writer.emplace(arguments.out_spec, p.output_dtype(), p.m, p.n);
+  });
 
-  make_x_row_major(o);
-  Matrix out(p.output_dtype(), p.m, p.n);
-  report.definition = multiply(p, o, out, report.times, progress);
-  report.hash = output_hash(std::vector<std::vector<OutputSlice>>{{{0, out.ref()}}});
-  if (arguments.check) report.check = check(p, o, out, report.definition, progress);
+  Product product = multiply(world, p, *operands, report.times, progress);
+  report.algorithm = product.algorithm;
+  report.definition = product.definition;
+  report.hash = hash_of(world, p, *operands, product);
+  if (arguments.check) report.check = check(world, *x_file, *operands, product, progress);
   if (!report.wrong()) {
     begin = now_seconds();
-    writer.write_rows(out.ref());
-    writer.commit();
+    write(world, p, product, writer);
     report.times.write = now_seconds() - begin;
   }
-  report.x = o.x_file.description;
-  report.y = o.y_file.description + (p.transpose_y ? ", transposed" : "");
-  report.out = arguments.out_spec;
   progress.clear();
+  if (!world.reports()) return exit_code_of(report.check);
+  report.transport = world.transport();
+  report.num_hosts = world.num_hosts();
+  report.x = x_file->description;
+  report.y = y_file->description + (p.transpose_y ? ", transposed" : "");
+  report.out = arguments.out_spec;
   const std::string shown = arguments.json ? report.json().dump(2) + "\n" : report.str();
   std::fputs(shown.c_str(), stdout);
   return exit_code_of(report.check);
@@ -318,7 +348,7 @@ Command add_multiply_command(CLI::App& app) {
       "  cmm multiply x.npy y.npy -o out.npy --ranks 4 --check\n"
       "  cmm multiply x.npy model.safetensors:mlp.up_proj.weight -o up.safetensors:up \\\n"
       "      --transpose-y --ranks 2");
-  return {sub, [arguments] { return run(*arguments); }};
+  return {sub, [arguments](World& world) { return run(*arguments, world); }};
 }
 
 }  // namespace cmm::cli

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "cmm/matrix.hpp"
 
@@ -15,9 +13,19 @@ struct OutputSlice {
   ConstMatrixRef out;
 };
 
-// 64 bits of the element bits in row order of the global columns, and of m, n and the dtype.
-// `sides`: one list of slices per right side, each in column order and covering all n columns.
-// Equal for every way to cut the columns; no defence against somebody who wants equal hashes.
-std::uint64_t output_hash(std::span<const std::vector<OutputSlice>> sides);
+// Each element's bits, hashed with its right side, row and column, added up modulo 2^64: the parts
+// of slices that together are an output add up to the same number however the output is cut and
+// in whatever order they are added.
+std::uint64_t hash_part(int side, const OutputSlice& slice);
+
+struct OutputExtents {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  DType dtype = DType::kF32;
+  int num_sides = 1;
+};
+// 64 bits of all elements' bits and places, and of the extents. `sum_of_parts`: of slices that
+// cover every side. No defence against somebody who wants equal hashes.
+std::uint64_t output_hash(const OutputExtents& extents, std::uint64_t sum_of_parts);
 
 }  // namespace cmm::cli

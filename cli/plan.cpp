@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "cmm/cmm.hpp"
+#include "combine.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "problem_options.hpp"
 #include "table.hpp"
 #include "text.hpp"
+#include "world.hpp"
 
 namespace cmm::cli {
 namespace {
@@ -28,24 +30,46 @@ struct PlanArguments {
   bool json = false;
 };
 
-struct Explained {
-  std::vector<Explanation> plans;  // one per rank
-  std::string picture;             // empty where there are too many ranks for one
+// What differs between the ranks.
+struct RankPlan {
+  std::int64_t received_bytes = 0;
+  std::int64_t copied_bytes = 0;
+  std::int64_t workspace_bytes = 0;
+  double multiply_seconds = 0;
+  double gather_seconds = 0;
+  double exposed_seconds = 0;
+  double expected_seconds = 0;
 };
 
-Explained explain_all_ranks(const Problem& problem) {
+struct Explained {
+  Explanation plan;             // of the lowest rank of this process
+  std::vector<RankPlan> ranks;  // of all
+  std::string picture;          // empty where there are too many ranks for one
+};
+
+RankPlan rank_plan_of(const Explanation& plan) {
+  return {plan.received_bytes, plan.copied_bytes,    plan.workspace_bytes, plan.multiply_seconds,
+          plan.gather_seconds, plan.exposed_seconds, plan.expected_seconds};
+}
+
+// Collective over the processes.
+Explained explain_all_ranks(World& world, const Problem& problem) {
+  const RankRange here = world.ranks_here(problem.ranks);
   Explained explained;
-  explained.plans.resize(static_cast<std::size_t>(problem.ranks));
-  run_ranks({{"tp", problem.ranks}}, [&](Mesh& mesh) {
-    const Plan plan =
-        Plan::make(mesh.axis("tp"), shape_of(problem, mesh.rank()), options_of(problem));
-    explained.plans[static_cast<std::size_t>(mesh.rank())] = plan.explain();
-    if (mesh.rank() == 0 && problem.ranks <= kMaxPictureRanks) explained.picture = plan.picture();
+  std::vector<RankPlan> mine(static_cast<std::size_t>(here.count));
+  world.run(problem.ranks, problem.deadline, [&](Rank& at) {
+    const Plan plan = make_plan(at.axis(), shape_of(problem, at.rank()), options_of(problem));
+    const Explanation explanation = plan.explain();
+    mine[static_cast<std::size_t>(at.rank() - here.first)] = rank_plan_of(explanation);
+    if (at.rank() != here.first) return;
+    explained.plan = explanation;
+    if (problem.ranks <= kMaxPictureRanks) explained.picture = plan.picture();
   });
+  explained.ranks = joined_values(world, mine);
   return explained;
 }
 
-Json rank_json(const Problem& problem, int rank, const Explanation& plan) {
+Json rank_json(const Problem& problem, int rank, const RankPlan& plan) {
   const RankPart part = part_of(problem, rank);
   return {{"rank", rank},
           {"rows", part.rows},
@@ -60,11 +84,10 @@ Json rank_json(const Problem& problem, int rank, const Explanation& plan) {
 }
 
 Json plans_json(const Problem& problem, const Explained& explained) {
-  const std::vector<Explanation>& plans = explained.plans;
-  const Explanation& plan = plans[0];
+  const Explanation& plan = explained.plan;
   Json ranks = Json::array();
-  for (std::size_t r = 0; r < plans.size(); ++r) {
-    ranks.push_back(rank_json(problem, static_cast<int>(r), plans[r]));
+  for (std::size_t r = 0; r < explained.ranks.size(); ++r) {
+    ranks.push_back(rank_json(problem, static_cast<int>(r), explained.ranks[r]));
   }
   return {{"algorithm", algorithm_name(plan.algorithm)},
           {"pieces", plan.pieces},
@@ -77,11 +100,11 @@ Json plans_json(const Problem& problem, const Explained& explained) {
           {"ranks", std::move(ranks)}};
 }
 
-std::string rank_table(const Problem& problem, const std::vector<Explanation>& plans) {
+std::string rank_table(const Problem& problem, const std::vector<RankPlan>& plans) {
   Table table({"rank", "rows", "columns", "received", "copied", "workspace", "product", "gather",
                "exposed", "expected"});
   for (int rank = 0; rank < std::min(problem.ranks, kMaxTableRanks); ++rank) {
-    const Explanation& plan = plans[static_cast<std::size_t>(rank)];
+    const RankPlan& plan = plans[static_cast<std::size_t>(rank)];
     const RankPart part = part_of(problem, rank);
     table.add({text(rank), text(part.rows), text(part.cols), bytes_text(plan.received_bytes),
                bytes_text(plan.copied_bytes), bytes_text(plan.workspace_bytes),
@@ -92,15 +115,17 @@ std::string rank_table(const Problem& problem, const std::vector<Explanation>& p
   return table.str() + (left_out > 0 ? text("and ", left_out, " more, listed by --json\n") : "");
 }
 
-int run(const PlanArguments& arguments) {
-  const Problem problem = arguments.problem.problem();
-  const Explained explained = explain_all_ranks(problem);
+int run(const PlanArguments& arguments, World& world) {
+  Problem problem;
+  together(world, [&] { problem = arguments.problem.problem(world); });
+  const Explained explained = explain_all_ranks(world, problem);
+  if (!world.reports()) return kDone;
   std::string shown;
   if (arguments.json) {
     shown = plans_json(problem, explained).dump(2) + "\n";
   } else {
-    shown = explained.plans[0].to_string() + "\n" + explained.picture +
-            (explained.picture.empty() ? "" : "\n") + rank_table(problem, explained.plans);
+    shown = explained.plan.to_string() + "\n" + explained.picture +
+            (explained.picture.empty() ? "" : "\n") + rank_table(problem, explained.ranks);
   }
   std::fputs(shown.c_str(), stdout);
   return kDone;
@@ -121,7 +146,7 @@ Command add_plan_command(CLI::App& app) {
       "Examples:\n"
       "  cmm plan --ranks 4 --m 1024 --k 4096 --n 28672\n"
       "  cmm plan --ranks 8 --algorithm hierarchical --hosts 2 --json");
-  return {sub, [arguments] { return run(*arguments); }};
+  return {sub, [arguments](World& world) { return run(*arguments, world); }};
 }
 
 }  // namespace cmm::cli

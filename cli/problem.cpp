@@ -1,12 +1,13 @@
 #include "problem.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "arguments.hpp"
 #include "cmm/error.hpp"
+#include "combine.hpp"
 #include "generator.hpp"
-#include "parallel.hpp"
 #include "text.hpp"
 
 namespace cmm::cli {
@@ -17,6 +18,12 @@ constexpr std::int64_t kNoInt64 = std::numeric_limits<std::int64_t>::max();
 std::int64_t matrix_bytes(std::int64_t rows, std::int64_t cols, DType dtype) {
   return saturating_product(saturating_product(rows, cols),
                             static_cast<std::int64_t>(dtype_bytes(dtype)));
+}
+
+std::int64_t rows_of(const Problem& problem, RankRange ranks) {
+  std::int64_t rows = 0;
+  for (int rank = ranks.first; rank < ranks.end(); ++rank) rows += part_of(problem, rank).rows;
+  return rows;
 }
 
 }  // namespace
@@ -90,9 +97,9 @@ std::int64_t problem_bytes(const Problem& p) {
   return saturating_sum(bytes, saturating_product(out, p.num_weights));
 }
 
-ProblemData::ProblemData(const Problem& problem)
-    : problem_(problem), x_(problem.dtype, problem.m, problem.k) {
-  for (int rank = 0; rank < problem.ranks; ++rank) {
+ProblemData::ProblemData(const Problem& problem, RankRange ranks)
+    : problem_(problem), ranks_(ranks), x_(problem.dtype, rows_of(problem, ranks), problem.k) {
+  for (int rank = ranks.first; rank < ranks.end(); ++rank) {
     std::vector<Matrix>& sides = out_.emplace_back();
     for (int side = 0; side < problem.num_weights; ++side) {
       sides.emplace_back(problem.output_dtype(), problem.m, part_of(problem, rank).cols);
@@ -102,7 +109,9 @@ ProblemData::ProblemData(const Problem& problem)
 
 void ProblemData::fill_x(int rank) {
   const RankPart part = part_of(problem_, rank);
-  generate_block({problem_.seed, 0}, {part.first_row, 0}, x_.row_block(part.first_row, part.rows));
+  const std::int64_t first_here = part_of(problem_, ranks_.first).first_row;
+  generate_block({problem_.seed, 0}, {part.first_row, 0},
+                 x_.row_block(part.first_row - first_here, part.rows));
 }
 
 std::vector<Weights> ProblemData::make_weights(int rank) const {
@@ -126,17 +135,17 @@ std::vector<Weights> ProblemData::make_weights(int rank) const {
 
 ConstMatrixRef ProblemData::x_local(int rank) {
   const RankPart part = part_of(problem_, rank);
-  return x_.row_block(part.first_row, part.rows);
+  return x_.row_block(part.first_row - part_of(problem_, ranks_.first).first_row, part.rows);
 }
 
 std::vector<MatrixRef> ProblemData::out(int rank) {
   std::vector<MatrixRef> refs;
-  for (Matrix& side : out_[static_cast<std::size_t>(rank)]) refs.push_back(side.ref());
+  for (Matrix& side : sides_of(rank)) refs.push_back(side.ref());
   return refs;
 }
 
 void ProblemData::poison_out(int rank) {
-  for (Matrix& side : out_[static_cast<std::size_t>(rank)]) {
+  for (Matrix& side : sides_of(rank)) {
     if (side.bytes() > 0)
       std::memset(side.ref().data, 0xff, static_cast<std::size_t>(side.bytes()));
   }
@@ -144,16 +153,31 @@ void ProblemData::poison_out(int rank) {
 
 std::vector<std::vector<OutputSlice>> ProblemData::output_slices() const {
   std::vector<std::vector<OutputSlice>> sides(static_cast<std::size_t>(problem_.num_weights));
-  for (int rank = 0; rank < problem_.ranks; ++rank) {
+  for (std::size_t i = 0; i < out_.size(); ++i) {
+    const std::int64_t first_col = part_of(problem_, ranks_.first + static_cast<int>(i)).first_col;
     for (std::size_t side = 0; side < sides.size(); ++side) {
-      sides[side].push_back(
-          {part_of(problem_, rank).first_col, out_[static_cast<std::size_t>(rank)][side].ref()});
+      sides[side].push_back({first_col, out_[i][side].ref()});
     }
   }
   return sides;
 }
 
-std::uint64_t ProblemData::hash() const { return output_hash(output_slices()); }
+std::uint64_t output_hash(World& world, const ProblemData& data) {
+  const Problem& p = data.problem();
+  std::uint64_t sum = 0;
+  int side = 0;
+  for (const std::vector<OutputSlice>& slices : data.output_slices()) {
+    for (const OutputSlice& slice : slices) sum += hash_part(side, slice);
+    ++side;
+  }
+  return output_hash({.m = p.m, .n = p.n, .dtype = p.output_dtype(), .num_sides = p.num_weights},
+                     sum_over_processes(world, sum));
+}
+
+CoresInUse cores_in_use(const World& world, const Problem& problem) {
+  return {.num_cores = std::min(world.cores().in_all, problem.ranks * problem.threads),
+          .num_machines = world.cores().num_machines};
+}
 
 Isa isa_of(const Problem& problem) { return problem.isa ? *problem.isa : default_isa(); }
 
@@ -168,48 +192,56 @@ std::string definition_text(const ResultDefinition& definition) {
   return definition.chain == Chain::kFma ? "fmaf chain" : "native bf16 pairs";
 }
 
-Comparison check_outputs(const ProblemData& data, const ResultDefinition& definition,
+Comparison check_outputs(World& world, const ProblemData& data, const ResultDefinition& definition,
                          const std::function<void(double)>& progress) {
   const Problem& p = data.problem();
-  const std::vector<float> x = widened(data.x());
+  std::vector<float> x(static_cast<std::size_t>(p.m * p.k));
+  generate_widened({p.seed, 0}, {}, p.dtype, MatrixView<float>(x.data(), p.m, p.k));
   const std::vector<std::vector<OutputSlice>> sides = data.output_slices();
-  Comparison total;
+  Comparison here;
   for (std::size_t side = 0; side < sides.size(); ++side) {
     ReferenceProblem reference;
     reference.x = MatrixView<const float>(x.data(), p.m, p.k);
-    reference.n = p.n;
     reference.y = [&p, side](std::int64_t row, std::int64_t col, const MatrixView<float>& out) {
       generate_widened({p.seed, 1 + static_cast<std::int64_t>(side)}, {row, col}, p.dtype, out);
     };
     reference.chain = definition.chain;
     reference.any_order = definition.any_order;
-    reference.num_threads = num_cores();
+    reference.num_threads = world.cores().of_process;
     if (progress) {
       reference.progress = [&](double done) {
         progress((static_cast<double>(side) + done) / static_cast<double>(sides.size()));
       };
     }
-    const Comparison one = compare_with_reference(reference, sides[side]);
-    if (total.mismatches == 0) total.first_mismatch = one.first_mismatch;
-    total.num_elements += one.num_elements;
-    total.mismatches += one.mismatches;
+    here.add(compare_with_reference(reference, sides[side]));
   }
-  return total;
+  return over_processes(world, here);
 }
 
-Solution solve(const Problem& problem) {
-  Solution solution{ProblemData(problem), {}};
-  run_ranks({{"tp", problem.ranks}}, [&](Mesh& mesh) {
-    const int rank = mesh.rank();
-    const Plan plan = Plan::make(mesh.axis("tp"), shape_of(problem, rank), options_of(problem));
+Solution solve(World& world, const Problem& problem) {
+  Solution solution{ProblemData(problem, world.ranks_here(problem.ranks)), {}};
+  world.run(problem.ranks, problem.deadline, [&](Rank& at) {
+    const int rank = at.rank();
+    const Plan plan = make_plan(at.axis(), shape_of(problem, rank), options_of(problem));
     solution.data.fill_x(rank);
     const std::vector<Weights> y = solution.data.make_weights(rank);
     solution.data.poison_out(rank);
     const std::vector<MatrixRef> out = solution.data.out(rank);
     all_gather_matmul(plan, solution.data.x_local(rank), y, out);
-    if (rank == 0) solution.definition = definition_of(problem, y[0].engine());
+    if (rank == world.ranks_here(problem.ranks).first) {
+      solution.definition = definition_of(problem, y[0].engine());
+    }
   });
   return solution;
+}
+
+Plan make_plan(const Axis& axis, const ProblemShape& shape, const Options& options) {
+  try {
+    return Plan::make(axis, shape, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument) throw;
+    throw AgreedError(error.code(), error.what(), error.rank());
+  }
 }
 
 }  // namespace cmm::cli

@@ -8,8 +8,10 @@
 
 #include "buffer.hpp"
 #include "cmm/cmm.hpp"
+#include "machine_peak.hpp"
 #include "output_hash.hpp"
 #include "reference_product.hpp"
+#include "world.hpp"
 
 namespace cmm::cli {
 
@@ -18,17 +20,17 @@ struct Problem {
   int threads = 1;  // of each rank
   std::int64_t m = 0;
   std::int64_t k = 0;
-  std::int64_t n = 0;              // of each right side, over all ranks
-  std::vector<std::int64_t> rows;  // empty: even
+  std::int64_t n = 0;                   // of each right side, over all ranks
+  std::vector<std::int64_t> rows = {};  // empty: even
   DType dtype = DType::kBF16;
-  std::optional<DType> out_dtype;
+  std::optional<DType> out_dtype = {};
   Algorithm algorithm = Algorithm::kAuto;
   int pieces = 0;
   int hosts = 0;
   bool transpose_y = false;
   int num_weights = 1;  // right sides per gather
   std::uint64_t seed = 1;
-  std::optional<Isa> isa;
+  std::optional<Isa> isa = {};
   Engine engine = Engine::kAuto;
   std::chrono::milliseconds deadline{60'000};
 
@@ -54,32 +56,43 @@ void check_sizes(const Problem& problem);
 // x, weights in both forms while they are packed, and outputs; saturates.
 std::int64_t problem_bytes(const Problem& problem);
 
-// x and the outputs of all ranks. Ranks fill and read their own parts; x is also whole in one
-// place, so that a product of the gathered x needs no gather.
+// x and the outputs of this process's ranks, which fill and read their own parts. Where it holds
+// all ranks, x is whole in one place, so that a product of the gathered x needs no gather.
 class ProblemData {
  public:
-  explicit ProblemData(const Problem& problem);
+  ProblemData(const Problem& problem, RankRange ranks);
 
   // To be called by the thread of the rank, so that its memory lies near it.
   void fill_x(int rank);
   std::vector<Weights> make_weights(int rank) const;
 
-  ConstMatrixRef x() const { return x_.ref(); }
+  bool holds_whole_x() const { return ranks_.count == problem_.ranks; }
+  ConstMatrixRef x() const { return x_.ref(); }  // the rows of all ranks of this process
   ConstMatrixRef x_local(int rank);
   std::vector<MatrixRef> out(int rank);  // one per right side
   // Overwrites a rank's outputs with NaN, so that what a call leaves out shows.
   void poison_out(int rank);
 
   std::vector<std::vector<OutputSlice>> output_slices() const;  // per right side
-  std::uint64_t hash() const;
 
   const Problem& problem() const { return problem_; }
 
  private:
+  std::vector<Matrix>& sides_of(int rank) {
+    return out_[static_cast<std::size_t>(rank - ranks_.first)];
+  }
+
   Problem problem_;
-  Matrix x_;                              // [m, k]
+  RankRange ranks_;
+  Matrix x_;                              // [rows of ranks_, k]
   std::vector<std::vector<Matrix>> out_;  // [rank][right side], each [m, cols of the rank]
 };
+
+// Of all ranks' outputs. Collective over the processes.
+std::uint64_t output_hash(World& world, const ProblemData& data);
+
+// The cores that the threads of all ranks can use.
+CoresInUse cores_in_use(const World& world, const Problem& problem);
 
 // Which definition the result follows (docs/numerics.md).
 struct ResultDefinition {
@@ -91,15 +104,20 @@ ResultDefinition definition_of(const Problem& problem, Engine engine);
 std::string definition_text(const ResultDefinition& definition);
 Isa isa_of(const Problem& problem);  // the one asked for, or default_isa()
 
-// Compares all outputs of all ranks, on all cores.
-Comparison check_outputs(const ProblemData& data, const ResultDefinition& definition,
+// Compares all outputs of all ranks, on all cores. Collective over the processes.
+Comparison check_outputs(World& world, const ProblemData& data, const ResultDefinition& definition,
                          const std::function<void(double)>& progress = {});
 
-// Runs the problem once: ranks, plans, data, one call. For `cmm check` and tests.
+// Runs the problem once: ranks, plans, data, one call. For `cmm check` and tests. Collective over
+// the processes; errors in the problem are AgreedError.
 struct Solution {
   ProblemData data;
   ResultDefinition definition;
 };
-Solution solve(const Problem& problem);
+Solution solve(World& world, const Problem& problem);
+
+// Plan::make on a rank of a World: errors in the problem, which it gives all ranks alike, are
+// AgreedError.
+Plan make_plan(const Axis& axis, const ProblemShape& shape, const Options& options);
 
 }  // namespace cmm::cli

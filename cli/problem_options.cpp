@@ -9,7 +9,6 @@
 
 #include "arguments.hpp"
 #include "cmm/error.hpp"
-#include "parallel.hpp"
 #include "problem.hpp"
 #include "table.hpp"
 #include "text.hpp"
@@ -63,22 +62,14 @@ void check_isa(Isa isa) {
               text("--isa ", isa_name(isa), " cannot run on this machine; it can run ", known));
 }
 
-// What remains to decide and to check once ranks and extents are known.
-Problem completed(Problem p, std::optional<int> threads) {
-  p.threads = threads.value_or(std::max(1, num_cores() / p.ranks));
-  if (std::int64_t{p.ranks} * p.threads > kMaxAllThreads) {
-    throw Error(ErrorCode::kInvalidArgument,
-                text("--ranks ", p.ranks, " of --threads ", p.threads, " are ",
-                     std::int64_t{p.ranks} * p.threads, " threads; give at most ", kMaxAllThreads,
-                     " over all ranks"));
-  }
-  if (p.hosts > p.ranks) {
-    throw Error(ErrorCode::kInvalidArgument, text("--hosts is ", p.hosts, " but --ranks is ",
-                                                  p.ranks, "; give at most one host per rank"));
-  }
-  if (p.isa) check_isa(*p.isa);
-  check_sizes(p);
-  return p;
+// The number of ranks that were started, where --ranks or --rows must name it.
+void check_started(const World& world, int num_ranks, const char* option) {
+  const std::optional<int> started = world.num_started();
+  if (!started || *started == num_ranks) return;
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      text(option, num_ranks, " but ", world.started_by(), " started ", *started,
+           *started == 1 ? " rank" : " ranks", "; give that number, or leave the flag out"));
 }
 
 }  // namespace
@@ -86,7 +77,7 @@ Problem completed(Problem p, std::optional<int> threads) {
 void ProblemOptions::add_plan_to(CLI::App& app) {
   Problem& p = problem_;
   add_int(app, "--ranks", ranks_, {1, kMaxRanks},
-          "ranks, each a thread of this process (default: 2)");
+          "ranks: threads of this process (default: 2), or those that were started");
   add_int(app, "--threads", threads_, {1, kMaxThreads},
           "threads of each rank (default: cores / ranks, at least 1)");
   add_name(app, "--algorithm", p.algorithm, parse_algorithm,
@@ -143,40 +134,60 @@ void ProblemOptions::add_data_to(CLI::App& app) {
       "of the made-up x and y (default: 1)", "N");
 }
 
-Problem ProblemOptions::problem() const {
+Problem ProblemOptions::problem(const World& world) const {
   Problem p = problem_;
   const std::int64_t num_rows = static_cast<std::int64_t>(p.rows.size());
-  if (!p.rows.empty()) {
-    const std::int64_t sum = std::accumulate(p.rows.begin(), p.rows.end(), std::int64_t{0});
-    if (ranks_ && *ranks_ != num_rows) {
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          text("--rows ", with_commas(p.rows), " has ", num_rows, " entries but --ranks is ",
-               *ranks_, "; give ", *ranks_, " entries, or --ranks ", num_rows));
-    }
-    if (m_ && *m_ != sum) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  text("--rows ", with_commas(p.rows), " sums to ", sum, " but --m is ", *m_,
-                       "; give rows that sum to ", *m_, ", or leave --m out"));
-    }
-    p.ranks = static_cast<int>(num_rows);
-    p.m = sum;
-  } else {
-    p.ranks = ranks_.value_or(p.ranks);
+  if (p.rows.empty()) {
     p.m = m_.value_or(p.m);
+    return completed(world, std::move(p));
   }
-  return completed(std::move(p), threads_);
+  const std::int64_t sum = std::accumulate(p.rows.begin(), p.rows.end(), std::int64_t{0});
+  if (ranks_ && *ranks_ != num_rows) {
+    throw Error(ErrorCode::kInvalidArgument,
+                text("--rows ", with_commas(p.rows), " has ", num_rows, " entries but --ranks is ",
+                     *ranks_, "; give ", *ranks_, " entries, or --ranks ", num_rows));
+  }
+  if (m_ && *m_ != sum) {
+    throw Error(ErrorCode::kInvalidArgument,
+                text("--rows ", with_commas(p.rows), " sums to ", sum, " but --m is ", *m_,
+                     "; give rows that sum to ", *m_, ", or leave --m out"));
+  }
+  p.ranks = static_cast<int>(num_rows);
+  p.m = sum;
+  return completed(world, std::move(p));
 }
 
-Problem ProblemOptions::problem_of(std::int64_t m, std::int64_t k, std::int64_t n,
-                                   DType dtype) const {
+Problem ProblemOptions::problem_of(const World& world, std::int64_t m, std::int64_t k,
+                                   std::int64_t n, DType dtype) const {
   Problem p = problem_;
   p.m = m;
   p.k = k;
   p.n = n;
   p.dtype = dtype;
-  p.ranks = ranks_.value_or(p.ranks);
-  return completed(std::move(p), threads_);
+  return completed(world, std::move(p));
+}
+
+Problem ProblemOptions::completed(const World& world, Problem p) const {
+  if (ranks_) check_started(world, *ranks_, "--ranks is ");
+  if (!p.rows.empty()) {
+    check_started(world, p.ranks, "the number of entries of --rows is ");
+  } else {
+    p.ranks = ranks_.value_or(world.num_started().value_or(p.ranks));
+  }
+  p.threads = threads_.value_or(world.default_threads(p.ranks));
+  if (std::int64_t{p.ranks} * p.threads > kMaxAllThreads) {
+    throw Error(ErrorCode::kInvalidArgument,
+                text("--ranks ", p.ranks, " of --threads ", p.threads, " are ",
+                     std::int64_t{p.ranks} * p.threads, " threads; give at most ", kMaxAllThreads,
+                     " over all ranks"));
+  }
+  if (p.hosts > p.ranks) {
+    throw Error(ErrorCode::kInvalidArgument, text("--hosts is ", p.hosts, " but --ranks is ",
+                                                  p.ranks, "; give at most one host per rank"));
+  }
+  if (p.isa) check_isa(*p.isa);
+  check_sizes(p);
+  return p;
 }
 
 }  // namespace cmm::cli

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "problem.hpp"
+#include "world.hpp"
 
 namespace CLI {
 class App;
@@ -31,15 +32,20 @@ class ProblemOptions {
   void add_shape_to(CLI::App& app);
   void add_data_to(CLI::App& app);
 
-  // The problem the flags describe: --ranks and --m follow from --rows, --threads from the number
-  // of cores. Throws Error(kInvalidArgument) on what contradicts itself or overflows,
-  // Error(kUnsupported) on an instruction set that this machine lacks.
-  Problem problem() const;
+  // The problem the flags describe: --ranks follows from the ranks that were started, or from
+  // --rows, --m from --rows, --threads from the cores there are. Throws Error(kInvalidArgument) on
+  // what contradicts itself or overflows, Error(kUnsupported) on an instruction set that this
+  // machine lacks.
+  Problem problem(const World& world) const;
   // The same for operands that are given.
-  Problem problem_of(std::int64_t m, std::int64_t k, std::int64_t n, DType dtype) const;
+  Problem problem_of(const World& world, std::int64_t m, std::int64_t k, std::int64_t n,
+                     DType dtype) const;
   bool transpose_y() const { return problem_.transpose_y; }
 
  private:
+  // What remains to decide and to check once ranks and extents are known.
+  Problem completed(const World& world, Problem problem) const;
+
   Problem problem_;
   std::optional<int> ranks_;
   std::optional<int> threads_;

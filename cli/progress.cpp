@@ -8,8 +8,8 @@
 
 namespace cmm::cli {
 
-Progress::Progress()
-    : on_terminal_(isatty(STDERR_FILENO) == 1),
+Progress::Progress(bool is_shown)
+    : on_terminal_(is_shown && isatty(STDERR_FILENO) == 1),
       next_(Clock::now() + std::chrono::milliseconds(500)) {}
 
 void Progress::clear() {

@@ -10,7 +10,7 @@ namespace cmm::cli {
 // a second; clear() and the destructor wipe the line. Used by one thread at a time.
 class Progress {
  public:
-  Progress();
+  explicit Progress(bool is_shown);  // of many processes one shows it
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -128,6 +128,12 @@ struct Mismatch {
 
 }  // namespace
 
+void Comparison::add(const Comparison& other) {
+  if (mismatches == 0) first_mismatch = other.first_mismatch;
+  num_elements += other.num_elements;
+  mismatches += other.mismatches;
+}
+
 std::string Comparison::verdict() const {
   return mismatches == 0 ? text("right: all ", num_elements, " elements compared")
                          : text("WRONG: ", mismatches, " of ", num_elements, " elements; first at ",
@@ -137,7 +143,10 @@ std::string Comparison::verdict() const {
 Comparison compare_with_reference(const ReferenceProblem& problem,
                                   const std::vector<OutputSlice>& slices) {
   const std::int64_t m = problem.x.rows;
-  const std::int64_t num_blocks = (problem.n + kBlockCols - 1) / kBlockCols;
+  if (slices.empty()) return {};
+  const std::int64_t first_col = slices.front().first_col;
+  const std::int64_t end_col = slices.back().first_col + slices.back().out.cols;
+  const std::int64_t num_blocks = (end_col - first_col + kBlockCols - 1) / kBlockCols;
   std::atomic<std::int64_t> next_block{0};
   std::atomic<std::int64_t> mismatches{0};
   std::mutex mutex;
@@ -146,8 +155,8 @@ Comparison compare_with_reference(const ReferenceProblem& problem,
 
   auto compare_blocks = [&] {
     for (std::int64_t b = next_block++; b < num_blocks; b = next_block++) {
-      const std::int64_t begin = b * kBlockCols;
-      const std::int64_t end = std::min(problem.n, begin + kBlockCols);
+      const std::int64_t begin = first_col + b * kBlockCols;
+      const std::int64_t end = std::min(end_col, begin + kBlockCols);
       const ColumnSums sums(problem, begin, end - begin);
       Mismatch first_here;
       std::int64_t wrong = 0;
@@ -181,7 +190,7 @@ Comparison compare_with_reference(const ReferenceProblem& problem,
                compare_blocks);
 
   Comparison result;
-  result.num_elements = m * problem.n;
+  result.num_elements = m * (end_col - first_col);
   result.mismatches = mismatches;
   if (result.mismatches > 0) {
     result.first_mismatch = text("row ", first.row, " column ", first.col, ": got ", first.got,

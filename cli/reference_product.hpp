@@ -20,8 +20,7 @@ using WidenY = std::function<void(std::int64_t first_row, std::int64_t first_col
 
 struct ReferenceProblem {
   MatrixView<const float> x;  // [m, k], widened
-  std::int64_t n = 0;
-  WidenY y;  // [k, n]
+  WidenY y;                   // [k, n]
   Chain chain = Chain::kFma;
   // 0: bits must be equal. Else an element may differ from the reference by
   // bound(k) * sum_k |x y| plus a half unit of the output type on either side: the most that two
@@ -36,10 +35,13 @@ struct Comparison {
   std::int64_t mismatches = 0;
   std::string first_mismatch;  // row, column, both values; empty when there is none
 
+  // Of other elements, which come later in the order that first_mismatch follows.
+  void add(const Comparison& other);
   std::string verdict() const;  // one line for people
 };
 
-// Compares every element of an output [m, n] given as slices in column order. Uses
+// Compares every element of the columns of an output [m, n] that the slices hold: adjacent ones, in
+// column order. Uses
 // m * 256 * 4 bytes per thread (twice that under any_order).
 Comparison compare_with_reference(const ReferenceProblem& problem,
                                   const std::vector<OutputSlice>& slices);

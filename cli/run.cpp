@@ -1,6 +1,5 @@
 // cmm run: makes a problem, runs it, measures it beside its bound and baselines, checks it.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "run_report.hpp"
 #include "text.hpp"
 #include "trace_file.hpp"
+#include "world.hpp"
 
 namespace cmm::cli {
 namespace {
@@ -36,59 +36,72 @@ struct RunArguments {
   std::string trace_path;
 };
 
-std::int64_t needed_bytes(const Problem& problem, const RunArguments& arguments) {
-  std::int64_t bytes = saturating_sum(problem_bytes(problem),
-                                      measure_bytes(problem, {.repeats = arguments.repeats}));
+std::int64_t needed_bytes(const World& world, const Problem& problem,
+                          const RunArguments& arguments) {
+  const std::int64_t bytes =
+      world.bytes_on_machine(saturating_sum(problem_bytes(problem),
+                                            measure_bytes(problem, {.repeats = arguments.repeats})),
+                             problem.ranks);
   if (!arguments.check) return bytes;
   const std::int64_t widened_x =
-      saturating_product(saturating_product(problem.m, problem.k), sizeof(float));
+      saturating_product(saturating_product(problem.m, problem.k),
+                         world.cores().processes_on_machine * std::int64_t{sizeof(float)});
   const std::int64_t sums =
       saturating_product(problem.m, std::int64_t{sizeof(float)} * 256 * 2 * num_cores());
   return saturating_sum(bytes, saturating_sum(widened_x, sums));
 }
 
-void write_trace(ProblemData& data, const std::string& path) {
-  Trace trace(kTraceSpans);
-  record_call(data, trace);
-  const std::string content = trace_events_json(trace.spans());
-  files::OutputFile file(path, static_cast<std::int64_t>(content.size()));
-  file.write(std::as_bytes(std::span(content)));
-  file.commit();
-  if (trace.num_dropped() > 0) {
-    std::fprintf(stderr, "cmm: %s lacks %lld spans, which did not fit\n", path.c_str(),
-                 static_cast<long long>(trace.num_dropped()));
-  }
+void write_trace(World& world, ProblemData& data, const std::string& path) {
+  const Recording recording = record_call(world, data, kTraceSpans);
+  together(world, [&] {
+    if (!world.reports()) return;
+    const std::string content = trace_events_json(recording.spans);
+    files::OutputFile file(path, static_cast<std::int64_t>(content.size()));
+    file.write(std::as_bytes(std::span(content)));
+    file.commit();
+    if (recording.num_dropped > 0) {
+      say("", text(path, " lacks ", recording.num_dropped, " spans, which did not fit"));
+    }
+  });
 }
 
-int run(const RunArguments& arguments) {
-  const Problem problem = arguments.problem.problem();
-  check_memory(needed_bytes(problem, arguments), "this problem");
-  if (!arguments.trace_path.empty()) {
-    files::remove_unfinished_files_on_signals();
-    files::OutputFile(arguments.trace_path, 1);  // a bad name is refused before the work
-  }
-
+int run(const RunArguments& arguments, World& world) {
   RunReport report;
-  report.problem = problem;
-  ProblemData data(problem);
+  std::optional<ProblemData> data;
+  together(world, [&] {
+    report.problem = arguments.problem.problem(world);
+    check_memory(needed_bytes(world, report.problem, arguments), "this problem");
+    if (!arguments.trace_path.empty() && world.reports()) {
+      files::remove_unfinished_files_on_signals();
+      files::OutputFile(arguments.trace_path, 1);  // a bad name is refused before the work
+    }
+  });
+  const Problem& problem = report.problem;
+  together(world, [&] { data.emplace(problem, world.ranks_here(problem.ranks)); });
+
+  report.transport = world.transport();
+  report.num_hosts = world.num_hosts();
   {
-    Progress progress;
+    Progress progress(world.reports());
     report.measured =
-        measure(data, {.repeats = arguments.repeats, .progress = [&](int done, int of) {
-                         progress.show("measuring", double(done) / of);
-                       }});
-    report.peak = machine_peak(report.measured.plan.isa, problem.dtype,
-                               std::min(num_cores(), problem.ranks * problem.threads));
+        measure(world, *data, {.repeats = arguments.repeats, .progress = [&](int done, int of) {
+                                 progress.show("measuring", double(done) / of);
+                               }});
+    if (world.reports()) {
+      report.peak =
+          machine_peak(report.measured.plan.isa, problem.dtype, cores_in_use(world, problem));
+    }
     if (arguments.check) {
-      report.check = check_outputs(data, definition_of(problem, report.measured.engine),
+      report.check = check_outputs(world, *data, definition_of(problem, report.measured.engine),
                                    [&](double done) { progress.show("checking", done); });
     }
   }
-  report.output_hash = data.hash();
-  if (!arguments.trace_path.empty()) write_trace(data, arguments.trace_path);
-
-  const std::string shown = arguments.json ? report.json().dump(2) + "\n" : report.str();
-  std::fputs(shown.c_str(), stdout);
+  report.output_hash = output_hash(world, *data);
+  if (!arguments.trace_path.empty()) write_trace(world, *data, arguments.trace_path);
+  if (world.reports()) {
+    const std::string shown = arguments.json ? report.json().dump(2) + "\n" : report.str();
+    std::fputs(shown.c_str(), stdout);
+  }
   return exit_code_of(report.check);
 }
 
@@ -124,7 +137,7 @@ Command add_run_command(CLI::App& app) {
       "  cmm run --rows 3,0,5 --k 64 --n 100 --dtype f32 --algorithm ring --check\n"
       "  cmm run --m 1 --k 4096 --n 14336 --weights 2 --json\n"
       "  cmm run --m 2048 --trace call.json");
-  return {sub, [arguments] { return run(*arguments); }};
+  return {sub, [arguments](World& world) { return run(*arguments, world); }};
 }
 
 }  // namespace cmm::cli

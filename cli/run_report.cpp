@@ -25,13 +25,16 @@ std::string shape_text(const Problem& p) {
   return shape + (p.transpose_y ? ", y stored as [n, k]" : "");
 }
 
-std::string ranks_text(const Problem& p) {
-  return text(p.ranks, p.ranks == 1 ? " rank, " : " ranks, ", p.threads,
-              p.threads == 1 ? " thread each" : " threads each",
-              p.rows.empty() ? "" : ", rows " + with_commas(p.rows));
-}
-
 }  // namespace
+
+std::string ranks_text(const RanksShown& shown) {
+  const Problem& p = shown.problem;
+  const std::string hosts = shown.num_hosts > 1 ? text(" on ", shown.num_hosts, " hosts") : "";
+  return text(p.ranks, p.ranks == 1 ? " rank" : " ranks", hosts, ", ", p.threads,
+              p.threads == 1 ? " thread each" : " threads each",
+              p.rows.empty() ? "" : ", rows " + with_commas(p.rows), "; transport ",
+              shown.transport);
+}
 
 double RunReport::gflops() const { return problem.flops() / measured.fused.median / 1e9; }
 
@@ -89,6 +92,8 @@ Json RunReport::json() const {
   j["numerics"] = definition_text(definition_of(problem, t.engine));
   j["ranks"] = problem.ranks;
   j["threads"] = problem.threads;
+  j["transport"] = transport;
+  j["hosts"] = num_hosts;
   j["m"] = problem.m;
   j["k"] = problem.k;
   j["n"] = problem.n;
@@ -104,8 +109,10 @@ Json RunReport::json() const {
                  {"gemm", spread_json(t.gemm)},
                  {"allgather", spread_json(t.gather)},
                  {"barrier", spread_json(t.barrier)},
-                 {"allgather_then_gemm", spread_json(t.gather_then_gemm)},
-                 {"in_place_then_gemm", spread_json(t.in_place_then_gemm)}};
+                 {"allgather_then_gemm", spread_json(t.gather_then_gemm)}};
+  if (t.in_place_then_gemm) {
+    j["spread"]["in_place_then_gemm"] = spread_json(*t.in_place_then_gemm);
+  }
   return j;
 }
 
@@ -113,7 +120,7 @@ std::string RunReport::str() const {
   const Measurement& t = measured;
   Table head;
   head.add({"problem", shape_text(problem)});
-  head.add({"ranks", ranks_text(problem)});
+  head.add({"ranks", ranks_text({problem, transport, num_hosts})});
   head.add({"algorithm", text(algorithm_name(t.plan.algorithm), ", ", t.plan.pieces,
                               t.plan.pieces == 1 ? " piece per shard" : " pieces per shard")});
   head.add({"because", t.plan.reason});
@@ -126,7 +133,10 @@ std::string RunReport::str() const {
   add_time(times, "  gather alone", t.gather, "");
   add_time(times, "  barrier alone", t.barrier, "");
   add_time(times, "gather, then product", t.gather_then_gemm, "sequential (a)");
-  add_time(times, "barrier, then product", t.in_place_then_gemm, "sequential (b), x read in place");
+  if (t.in_place_then_gemm) {
+    add_time(times, "barrier, then product", *t.in_place_then_gemm,
+             "sequential (b), x read in place");
+  }
 
   Table figures;
   figures.add({"bound", seconds_text(t.bound_seconds()),

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "machine_peak.hpp"
 #include "measure.hpp"
@@ -13,6 +14,8 @@ namespace cmm::cli {
 
 struct RunReport {
   Problem problem;
+  std::string transport;
+  int num_hosts = 1;
   Measurement measured;
   MachinePeak peak;
   std::uint64_t output_hash = 0;
@@ -28,6 +31,14 @@ struct RunReport {
   nlohmann::ordered_json json() const;
   std::string str() const;  // a table
 };
+
+// "4 ranks on 2 hosts, 1 thread each; transport MPI"
+struct RanksShown {
+  const Problem& problem;
+  std::string_view transport;
+  int num_hosts = 1;
+};
+std::string ranks_text(const RanksShown& shown);
 
 inline constexpr std::int64_t kDecodeRows = 8;  // up to here the weights' bytes are the limit
 

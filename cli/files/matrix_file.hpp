@@ -9,6 +9,14 @@
 
 namespace cmm::files {
 
+// Rows and columns of a matrix.
+struct Block {
+  std::int64_t first_row = 0;
+  std::int64_t rows = 0;
+  std::int64_t first_col = 0;
+  std::int64_t cols = 0;
+};
+
 struct MatrixFile {
   InputFile file;
   std::int64_t data_offset = 0;  // from the start of the file, which has all data_bytes there
@@ -19,6 +27,8 @@ struct MatrixFile {
   // The whole matrix in memory. Throws Error(kOutOfMemory), Error(kIo), or Error(kBadFile) where
   // the file has been cut short since.
   Tensor read() const;
+  // The block alone, stored as the file stores the matrix; same errors.
+  Tensor read_block(const Block& block) const;
 };
 
 }  // namespace cmm::files

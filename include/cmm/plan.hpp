@@ -99,6 +99,7 @@ class Plan {
   // Rows of x that `rank` holds when the whole x has m rows: m <= shape().m, and equal to it where
   // the plan has explicit rows.
   std::int64_t rows_of(int rank, std::int64_t m) const;
+  Algorithm algorithm() const;  // never kAuto: what it has decided
 
   // Not collective. The first explanation in a process of an instruction set and dtype measures
   // the machine (measure_machine), so it takes most of a second.

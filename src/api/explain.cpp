@@ -61,27 +61,27 @@ void estimate_seconds(const api::PlanState& plan, Explanation& out) {
 
 }  // namespace
 
+Algorithm Plan::algorithm() const {
+  switch (state().choice().schedule.algorithm) {
+    case schedule::Algorithm::kRing:
+      return Algorithm::kRing;
+    case schedule::Algorithm::kBidirectional:
+      return Algorithm::kBidirectional;
+    case schedule::Algorithm::kRecursiveDoubling:
+      return Algorithm::kRecursiveDoubling;
+    case schedule::Algorithm::kHierarchical:
+      return Algorithm::kHierarchical;
+    case schedule::Algorithm::kDirect:
+      break;
+  }
+  return Algorithm::kDirect;
+}
+
 Explanation Plan::explain() const {
   const api::PlanState& plan = state();
   const api::Choice& choice = plan.choice();
   Explanation out;
-  switch (choice.schedule.algorithm) {
-    case schedule::Algorithm::kDirect:
-      out.algorithm = Algorithm::kDirect;
-      break;
-    case schedule::Algorithm::kRing:
-      out.algorithm = Algorithm::kRing;
-      break;
-    case schedule::Algorithm::kBidirectional:
-      out.algorithm = Algorithm::kBidirectional;
-      break;
-    case schedule::Algorithm::kRecursiveDoubling:
-      out.algorithm = Algorithm::kRecursiveDoubling;
-      break;
-    case schedule::Algorithm::kHierarchical:
-      out.algorithm = Algorithm::kHierarchical;
-      break;
-  }
+  out.algorithm = algorithm();
   out.pieces = choice.schedule.num_pieces;
   out.hosts = choice.schedule.num_hosts;
   out.num_chunks = schedule::num_chunks(choice.schedule);

@@ -7,6 +7,7 @@
 
 #include "problem.hpp"
 #include "run_report.hpp"
+#include "solve_on_threads.hpp"
 
 namespace cmm::cli {
 namespace {
@@ -26,7 +27,7 @@ TEST(ExitCode, IsOneForOneWrongBit) {
   Solution solution = solve(small_problem());
   RunReport report;
   report.problem = small_problem();
-  report.check = check_outputs(solution.data, solution.definition);
+  report.check = check_outputs(solution);
   EXPECT_EQ(exit_code_of(report.check), 0);
   EXPECT_EQ(report.json()["correct"], true);
 
@@ -35,7 +36,7 @@ TEST(ExitCode, IsOneForOneWrongBit) {
   std::memcpy(&bits, last, sizeof bits);
   bits ^= 1;
   std::memcpy(last, &bits, sizeof bits);
-  report.check = check_outputs(solution.data, solution.definition);
+  report.check = check_outputs(solution);
   EXPECT_EQ(exit_code_of(report.check), 1);
   EXPECT_EQ(report.json()["correct"], false);
   EXPECT_EQ(report.json()["mismatches"], 1);

@@ -29,7 +29,6 @@ struct Operands {
   ReferenceProblem problem(Chain chain) const {
     ReferenceProblem p;
     p.x = MatrixView<const float>(x.data(), m, k);
-    p.n = n;
     p.y = [this](std::int64_t row, std::int64_t col, const MatrixView<float>& out) {
       widen_block(ConstMatrixRef(y.data(), DType::kF32, k, n, n), row, col, out);
     };

@@ -10,6 +10,7 @@
 
 #include "problem.hpp"
 #include "self_test.hpp"
+#include "solve_on_threads.hpp"
 
 namespace cmm::cli {
 
@@ -19,12 +20,12 @@ class OneResult {
  public:
   void expect(const Problem& problem) {
     const Solution solution = solve(problem);
-    const std::uint64_t hash = solution.data.hash();
+    const std::uint64_t hash = hash_of(solution);
     const auto key = std::tuple(problem.m, problem.k, problem.n, problem.num_weights, problem.dtype,
                                 problem.output_dtype(), solution.definition.chain);
     const auto [known, is_new] = hashes_.try_emplace(key, hash);
     if (is_new) {
-      const Comparison comparison = check_outputs(solution.data, solution.definition);
+      const Comparison comparison = check_outputs(solution);
       EXPECT_EQ(comparison.mismatches, 0)
           << problem_text(problem) << ": " << comparison.first_mismatch;
     }

@@ -66,17 +66,17 @@ TEST_P(EachIsa, HasOneResultForThreadsSidesAndStoredForm) {
 // A hash that is always the same would pass all of the above.
 TEST(OneResultItself, DiffersForOtherSeeds) {
   Problem p = base_problem(Isa::kPortable, DType::kF32, 5);
-  const std::uint64_t one = solve(p).data.hash();
+  const std::uint64_t one = hash_of(solve(p));
   p.seed = 2;
-  EXPECT_NE(solve(p).data.hash(), one);
+  EXPECT_NE(hash_of(solve(p)), one);
 }
 
 TEST(OneResultItself, IsTheSameOnAllInstructionSetsThatFollowTheChain) {
   for (DType dtype : kDTypes) {
-    const std::uint64_t portable = solve(base_problem(Isa::kPortable, dtype, 40)).data.hash();
+    const std::uint64_t portable = hash_of(solve(base_problem(Isa::kPortable, dtype, 40)));
     for (Isa isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16}) {
       if (!isa_supported(isa) || (isa == Isa::kAvx512Bf16 && dtype == DType::kBF16)) continue;
-      EXPECT_EQ(solve(base_problem(isa, dtype, 40)).data.hash(), portable) << isa_name(isa);
+      EXPECT_EQ(hash_of(solve(base_problem(isa, dtype, 40))), portable) << isa_name(isa);
     }
   }
 }

@@ -1,0 +1,148 @@
+#include "world.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <new>
+
+#include "parallel.hpp"
+#include "text.hpp"
+
+namespace cmm::cli {
+namespace {
+
+// What the ranks of one run share.
+struct Shared {
+  explicit Shared(int num_ranks) : barrier(num_ranks) {}
+  SpinBarrier barrier;
+  std::int64_t value = 0;  // written by rank 0 between two barriers
+};
+
+class ThreadRank : public Rank {
+ public:
+  ThreadRank(Mesh& mesh, Shared& shared)
+      : rank_(mesh.rank()), axis_(mesh.axis("tp")), shared_(shared) {}
+
+  int rank() const override { return rank_; }
+  const Axis& axis() const override { return axis_; }
+  void meet() override { shared_.barrier.wait(); }
+  std::int64_t value_of_rank_0(std::int64_t mine) override {
+    meet();
+    if (rank_ == 0) shared_.value = mine;
+    meet();
+    return shared_.value;
+  }
+
+ private:
+  int rank_;
+  Axis axis_;
+  Shared& shared_;
+};
+
+class ThreadsWorld : public World {
+ public:
+  ThreadsWorld() { cores_.in_all = cores_.of_process = num_cores(); }
+
+  std::optional<int> num_started() const override { return std::nullopt; }
+  std::string_view started_by() const override { return "cmm"; }
+  RankRange ranks_here(int num_ranks) const override { return {0, num_ranks}; }
+  const Cores& cores() const override { return cores_; }
+  std::string_view transport() const override { return "threads"; }
+  int num_hosts() const override { return 1; }
+  int default_threads(int num_ranks) const override {
+    return std::max(1, cores_.of_process / num_ranks);
+  }
+
+  void run(int num_ranks, std::chrono::milliseconds /*deadline*/,
+           const std::function<void(Rank&)>& body) override {
+    Shared shared(num_ranks);
+    std::mutex mutex;
+    std::exception_ptr first;  // recorded before peers leave the barrier for want of this rank
+    const auto guarded = [&](Mesh& mesh) {
+      try {
+        ThreadRank rank(mesh, shared);
+        body(rank);
+      } catch (...) {
+        {
+          const std::lock_guard lock(mutex);
+          if (!first) first = std::current_exception();
+        }
+        shared.barrier.leave();
+        throw;
+      }
+    };
+    try {
+      run_ranks({{"tp", num_ranks}}, guarded);
+    } catch (...) {
+      if (first) std::rethrow_exception(first);
+      throw;
+    }
+  }
+
+  std::vector<std::string> gather(const std::string& mine) override { return {mine}; }
+  int finish(int exit_code) override { return exit_code; }
+  int fail(const Failure& failure) override {
+    say("", failure.text);
+    return failure.exit_code;
+  }
+
+ private:
+  Cores cores_;
+};
+
+// A step's outcome in one text: empty, or the code of its error and then what it says.
+std::string outcome_of(const std::function<void()>& step) {
+  const auto failed = [](ErrorCode code, const std::string& what) {
+    return static_cast<char>('a' + static_cast<int>(code)) + what;
+  };
+  try {
+    step();
+    return {};
+  } catch (const Error& error) {
+    return failed(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(ErrorCode::kOutOfMemory, "out of memory");
+  } catch (const std::exception& error) {
+    return failed(ErrorCode::kIo, error.what());
+  }
+}
+
+}  // namespace
+
+void together(World& world, const std::function<void()>& step) {
+  const std::vector<std::string> outcomes = world.gather(outcome_of(step));
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    if (outcomes[rank].empty()) continue;
+    throw AgreedError(static_cast<ErrorCode>(outcomes[rank][0] - 'a'), outcomes[rank].substr(1),
+                      static_cast<int>(rank));
+  }
+}
+
+std::vector<std::string> gather_long(World& world, const std::string& mine) {
+  constexpr std::size_t kPartBytes = std::size_t{256} << 10;
+  if (world.is_one_process()) return {mine};
+  const std::vector<std::string> sizes = world.gather(std::to_string(mine.size()));
+  std::size_t longest = 0;
+  for (const std::string& size : sizes) longest = std::max<std::size_t>(longest, std::stoull(size));
+  std::vector<std::string> whole(sizes.size());
+  for (std::size_t at = 0; at < longest; at += kPartBytes) {
+    const std::string part = at < mine.size() ? mine.substr(at, kPartBytes) : std::string();
+    const std::vector<std::string> parts = world.gather(part);
+    for (std::size_t rank = 0; rank < whole.size(); ++rank) whole[rank] += parts[rank];
+  }
+  return whole;
+}
+
+std::unique_ptr<World> make_threads_world() { return std::make_unique<ThreadsWorld>(); }
+
+std::unique_ptr<World> find_world() { return make_threads_world(); }
+
+void say(const std::string& prefix, std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  std::fprintf(stderr, "cmm: %s%s\n", prefix.c_str(), text.c_str());
+}
+
+}  // namespace cmm::cli
