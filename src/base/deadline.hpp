@@ -15,6 +15,11 @@ class Deadline {
 
   bool expired() const { return std::chrono::steady_clock::now() >= end_; }
   std::int64_t limit_ms() const { return limit_.count(); }
+  // Rounded up: 0 only once expired.
+  std::int64_t left_ms() const {
+    const auto left = end_ - std::chrono::steady_clock::now();
+    return left.count() <= 0 ? 0 : std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  }
 
  private:
   static constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 3652);

@@ -1,0 +1,134 @@
+#include "transport/shm/process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include "base/text.hpp"
+#include "cmm/error.hpp"
+
+namespace cmm::transport::shm {
+namespace {
+
+constexpr std::size_t kStatBytes = 1024;  // the file has some 350
+
+int open_pidfd(std::int64_t pid) {
+#ifdef SYS_pidfd_open
+  return static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
+#else
+  (void)pid;
+  errno = ENOSYS;
+  return -1;
+#endif
+}
+
+// What /proc says of a process.
+struct Entry {
+  bool readable = false;  // a process that has gone and one that is hidden from us look alike
+  bool ended = false;     // and waits for its parent to ask
+  std::uint64_t start_ticks = 0;
+};
+
+// /proc/PID/stat: "PID (NAME) STATE PPID ...", where NAME may hold anything, blanks and brackets
+// included, so the fields are counted from the last bracket on. The start time is field 22.
+Entry read_entry(std::int64_t pid) {
+  char path[40];
+  std::snprintf(path, sizeof path, "/proc/%lld/stat", static_cast<long long>(pid));
+  const UniqueFd file(open(path, O_RDONLY | O_CLOEXEC));
+  if (!file) return {};
+  char text[kStatBytes];
+  ssize_t bytes = 0;
+  do {
+    bytes = read(file.get(), text, sizeof text - 1);
+  } while (bytes < 0 && errno == EINTR);
+  if (bytes <= 0) return {};
+  text[bytes] = '\0';
+  const char* at = std::strrchr(text, ')');
+  if (at == nullptr || at[1] != ' ') return {};
+  Entry entry = {.readable = true, .ended = at[2] == 'Z' || at[2] == 'X', .start_ticks = 0};
+  for (int field = 2; field < 22 && at != nullptr; ++field) at = std::strchr(at + 1, ' ');
+  if (at == nullptr) return {};
+  entry.start_ticks = std::strtoull(at + 1, nullptr, 10);
+  return entry;
+}
+
+bool other_process(const Entry& entry, const Process& process) {
+  return entry.readable && process.start_ticks != 0 && entry.start_ticks != process.start_ticks;
+}
+
+}  // namespace
+
+Process this_process() {
+  const pid_t pid = getpid();
+  return {.pid = pid, .start_ticks = read_entry(pid).start_ticks};
+}
+
+std::uint64_t pid_namespace() {
+  struct stat status;
+  return stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint64_t>(status.st_ino) : 0;
+}
+
+ProcessWatch::ProcessWatch(std::vector<Process> processes, Watch kind)
+    : processes_(std::move(processes)), kind_(kind) {
+  if (kind_ == Watch::kStartTime) return;
+  pidfds_.reserve(processes_.size());
+  for (const Process& process : processes_) {
+    UniqueFd pidfd(open_pidfd(process.pid));
+    if (!pidfd && (errno == EMFILE || errno == ENFILE)) {
+      throw Error(ErrorCode::kOutOfMemory,
+                  cat("no descriptor to watch process ", process.pid, ": ",
+                      std::generic_category().message(errno), "; a mesh of ", processes_.size(),
+                      " processes needs ", processes_.size() + 1,
+                      " in each of them: raise `ulimit -n`"));
+    }
+    if (!pidfd && errno != ESRCH) {  // ENOSYS, or EPERM of a filter of system calls
+      pidfds_.clear();
+      kind_ = Watch::kStartTime;
+      return;
+    }
+    // Looked at once the pidfd is held: from here on it is this process, whoever it is.
+    if (pidfd && other_process(read_entry(process.pid), process)) pidfd.reset();
+    pidfds_.push_back(std::move(pidfd));
+  }
+}
+
+int ProcessWatch::find_ended_by_start_time() const {
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    const Process& process = processes_[i];
+    const Entry entry = read_entry(process.pid);
+    if (entry.ended || other_process(entry, process)) return static_cast<int>(i);
+    if (!entry.readable && kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+int ProcessWatch::find_ended() const {
+  if (kind_ == Watch::kStartTime) return find_ended_by_start_time();
+  constexpr std::size_t kAtOnce = 64;
+  pollfd polled[kAtOnce];
+  for (std::size_t first = 0; first < pidfds_.size(); first += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, pidfds_.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!pidfds_[first + i]) return static_cast<int>(first + i);
+      polled[i] = {.fd = pidfds_[first + i].get(), .events = POLLIN, .revents = 0};
+    }
+    if (poll(polled, static_cast<nfds_t>(count), 0) <= 0) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (polled[i].revents != 0) return static_cast<int>(first + i);
+    }
+  }
+  return -1;
+}
+
+}  // namespace cmm::transport::shm
