@@ -10,5 +10,6 @@
 #include "cmm/matrix.hpp"
 #include "cmm/mesh.hpp"
 #include "cmm/plan.hpp"
+#include "cmm/rank_server.hpp"
 #include "cmm/trace.hpp"
 #include "cmm/weights.hpp"

@@ -4,72 +4,74 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <set>
 #include <thread>
 
-#include "base/integers.hpp"
+#include "api/axes.hpp"
+#include "api/plan_state.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
 #include "transport/threads/threads.hpp"
 #include "transport/transport.hpp"
 
 namespace cmm {
-namespace {
-
-constexpr std::int64_t kMaxRanks = 4096;
-
-int check_axes(const std::vector<AxisSize>& axes) {
-  if (axes.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "a mesh needs at least one axis, e.g. {{\"tp\", 4}}");
-  }
-  std::int64_t num_ranks = 1;
-  std::set<std::string> names;
-  for (const AxisSize& axis : axes) {
-    if (axis.name.empty() || !names.insert(axis.name).second) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  cat("axis name '", axis.name, "' is empty or repeated; each axis needs its own"));
-    }
-    if (axis.size < 1) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  cat("axis '", axis.name, "' has size ", axis.size, "; it must be at least 1"));
-    }
-    num_ranks *= axis.size;
-    if (num_ranks > kMaxRanks) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  cat("the mesh has more than ", kMaxRanks, " ranks at axis '", axis.name, "'"));
-    }
-  }
-  return static_cast<int>(num_ranks);
-}
-
-}  // namespace
-
 int Axis::rank() const { return endpoint_->rank(); }
 int Axis::num_ranks() const { return endpoint_->num_ranks(); }
 
-std::vector<Mesh> Mesh::threads(const std::vector<AxisSize>& axes) {
-  const int num_ranks = check_axes(axes);
-  std::vector<Mesh> meshes(static_cast<std::size_t>(num_ranks), Mesh());
-  for (int rank = 0; rank < num_ranks; ++rank) {
-    Mesh& mesh = meshes[static_cast<std::size_t>(rank)];
-    mesh.rank_ = rank;
-    mesh.num_ranks_ = num_ranks;
-    mesh.axes_ = axes;
+std::vector<std::string> Axis::exchange(const std::string& text,
+                                        std::chrono::milliseconds deadline) const {
+  if (deadline.count() <= 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("deadline=", deadline.count(), " ms; it must be positive"));
   }
-  // Ranks of one group along an axis lie `stride` apart.
-  int stride = num_ranks;
-  for (const AxisSize& axis : axes) {
-    stride /= axis.size;
-    for (int first = 0; first < num_ranks; ++first) {
-      if (first / stride % axis.size != 0) continue;
-      const auto endpoints = transport::threads::make_endpoints(axis.size);
-      for (int i = 0; i < axis.size; ++i) {
-        meshes[static_cast<std::size_t>(first + i * stride)].endpoints_.push_back(
-            endpoints[static_cast<std::size_t>(i)]);
+  const api::Claim claim(*this);
+  endpoint_->check_usable();
+  try {
+    return endpoint_->exchange(text, Deadline(deadline));
+  } catch (const Error& error) {
+    endpoint_->fail(error);  // this rank has been told: the next call says that the mesh is dead
+    throw;
+  }
+}
+
+void Axis::barrier(std::chrono::milliseconds deadline) const { exchange("", deadline); }
+
+Mesh::Mesh(int rank, std::vector<AxisSize> axes,
+           std::vector<std::shared_ptr<transport::Endpoint>> endpoints)
+    : rank_(rank),
+      num_ranks_(api::check_axes(axes)),
+      axes_(std::move(axes)),
+      endpoints_(std::move(endpoints)) {}
+
+std::vector<Mesh> Mesh::threads(const std::vector<AxisSize>& axes) {
+  const int num_ranks = api::check_axes(axes);
+  std::vector<std::vector<std::shared_ptr<transport::Endpoint>>> endpoints(
+      static_cast<std::size_t>(num_ranks));
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    for (int rank = 0; rank < num_ranks; ++rank) {
+      const api::AxisGroup group = api::axis_group(axes, axis, rank);
+      if (group.rank != 0) continue;
+      const auto ends = transport::threads::make_endpoints(axes[axis].size);
+      for (std::size_t i = 0; i < ends.size(); ++i) {
+        endpoints[static_cast<std::size_t>(group.members[i])].push_back(ends[i]);
       }
     }
   }
+  std::vector<Mesh> meshes;
+  for (int rank = 0; rank < num_ranks; ++rank) {
+    meshes.push_back(Mesh(rank, axes, std::move(endpoints[static_cast<std::size_t>(rank)])));
+  }
   return meshes;
+}
+
+Memory Mesh::allocate(std::int64_t bytes) const {
+  if (bytes < 0) {
+    throw Error(ErrorCode::kInvalidArgument, cat("memory of ", bytes, " bytes was asked for"));
+  }
+  Memory memory;
+  transport::Block block = endpoints_.front()->allocate(bytes);
+  memory.data_ = std::move(block.data);
+  memory.bytes_ = bytes;
+  return memory;
 }
 
 Axis Mesh::axis(std::string_view name) const {

@@ -54,11 +54,10 @@ std::int64_t left_by_group(const std::string& root, std::string group, const Nam
     const std::int64_t usage = number_in(folder + names.usage);
     if (limit >= 0 && usage >= 0) {
       const std::string stat = folder + "/memory.stat";
-      const std::int64_t cached =
-          std::max<std::int64_t>(sum_of(stat, {names.page_cache}), 0) -
-          std::max<std::int64_t>(sum_of(stat, {names.shared_memory}), 0);
-      present = std::min(present, std::max<std::int64_t>(limit - usage, 0) + std::max<std::int64_t>(
-                                      std::min(cached, usage), 0));
+      const std::int64_t cached = std::max<std::int64_t>(sum_of(stat, {names.page_cache}), 0) -
+                                  std::max<std::int64_t>(sum_of(stat, {names.shared_memory}), 0);
+      present = std::min(present, std::max<std::int64_t>(limit - usage, 0) +
+                                      std::max<std::int64_t>(std::min(cached, usage), 0));
     }
     const std::size_t slash = group.find_last_of('/');
     if (group.size() <= 1 || slash == std::string::npos) return present;

@@ -15,7 +15,7 @@ class MemoryEndpoint final : public Endpoint {
         group_(std::move(group)),
         transport_name_(transport_name),
         hosts_(static_cast<std::size_t>(group_->size()), 0) {}
-  ~MemoryEndpoint() override { group_->leave("its handle on the axis was destroyed"); }
+  ~MemoryEndpoint() override { MemoryEndpoint::leave("its handle on the axis was destroyed"); }
 
   int rank() const override { return group_->index(); }
   int num_ranks() const override { return group_->size(); }

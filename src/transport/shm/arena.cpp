@@ -83,8 +83,8 @@ AddressRange::AddressRange(const Limits& limits) {
   const std::int64_t most = most_bytes();
   const std::int64_t machine = sysconf(_SC_PHYS_PAGES) * page_bytes();
   std::int64_t region = std::min(
-      kMaxRegionBytes, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(
-                           std::max(machine, kMinRegionBytes)))));
+      kMaxRegionBytes, static_cast<std::int64_t>(std::bit_ceil(
+                           static_cast<std::uint64_t>(std::max(machine, kMinRegionBytes)))));
   for (; region >= kMinRegionBytes; region /= 2) {
     const std::int64_t needed = control + region * limits.num_ranks;
     if (needed > most) continue;
@@ -131,9 +131,9 @@ Arena::Arena(Config config, AddressRange range)
   const auto num_ranks = static_cast<std::int64_t>(config_.processes.size());
   const std::int64_t bytes = config_.control_bytes + config_.region_bytes * num_ranks;
   const auto refused = [&](const char* what) {
-    return Error(ErrorCode::kOutOfMemory, cat("the shared memory of ", num_ranks, " ranks, ", bytes,
-                                              " bytes of addresses, cannot be ", what, ": ",
-                                              reason(errno)));
+    return Error(ErrorCode::kOutOfMemory,
+                 cat("the shared memory of ", num_ranks, " ranks, ", bytes,
+                     " bytes of addresses, cannot be ", what, ": ", reason(errno)));
   };
   // Every rank does this, to the same size; the file's seal keeps it from shrinking.
   if (ftruncate(config_.memory.get(), bytes) != 0) throw refused("laid out");
@@ -142,8 +142,8 @@ Arena::Arena(Config config, AddressRange range)
   const auto writable = [](std::byte* at, std::int64_t length) {
     return mprotect(at, static_cast<std::size_t>(length), PROT_READ | PROT_WRITE) == 0;
   };
-  if (mmap(data, static_cast<std::size_t>(bytes), PROT_READ,
-           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, config_.memory.get(), 0) == MAP_FAILED ||
+  if (mmap(data, static_cast<std::size_t>(bytes), PROT_READ, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+           config_.memory.get(), 0) == MAP_FAILED ||
       !writable(data, config_.control_bytes) ||
       !writable(region(config_.rank), config_.region_bytes)) {
     throw refused("mapped");
@@ -180,6 +180,10 @@ std::byte* Arena::region(int rank) const {
 }
 
 std::byte* Arena::allocate(std::int64_t bytes) {
+  if (!owned_by_this_process()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "memory of a mesh that the process made from which this one was forked");
+  }
   if (bytes < 0 || bytes > config_.region_bytes) {
     throw Error(ErrorCode::kOutOfMemory,
                 cat(bytes, " bytes of shared memory are needed; a rank of this mesh has ",
@@ -191,11 +195,12 @@ std::byte* Arena::allocate(std::int64_t bytes) {
     const std::lock_guard lock(mutex_);
     first = pages_.take(num_pages);
     if (first < 0) {
-      throw Error(ErrorCode::kOutOfMemory,
-                  cat(bytes, " bytes of shared memory are needed; the largest free range of this "
-                             "rank's ",
-                      config_.region_bytes, " bytes of addresses has ",
-                      pages_.largest() * page_bytes()));
+      throw Error(
+          ErrorCode::kOutOfMemory,
+          cat(bytes,
+              " bytes of shared memory are needed; the largest free range of this "
+              "rank's ",
+              config_.region_bytes, " bytes of addresses has ", pages_.largest() * page_bytes()));
     }
   }
   std::byte* const data = region(config_.rank) + first * page_bytes();
@@ -228,7 +233,8 @@ std::int64_t Arena::address(const std::byte* data, std::int64_t bytes) const {
   if (at < begin || bytes < 0) return -1;
   const std::uintptr_t offset = at - begin;
   const auto region_bytes = static_cast<std::uintptr_t>(config_.region_bytes);
-  if (offset > region_bytes || static_cast<std::uintptr_t>(bytes) > region_bytes - offset) return -1;
+  if (offset > region_bytes || static_cast<std::uintptr_t>(bytes) > region_bytes - offset)
+    return -1;
   return static_cast<std::int64_t>(offset);
 }
 
@@ -243,12 +249,12 @@ const std::byte* Arena::at(int member, std::int64_t address, std::int64_t bytes)
 // Throws Error(kOutOfMemory); pages reserved so far stay so.
 void Arena::reserve(std::int64_t offset, std::int64_t bytes) {
   const auto refuse = [&](std::int64_t present, const std::string& why) {
-    throw Error(ErrorCode::kOutOfMemory,
-                cat(bytes, " bytes of shared memory are needed and ",
-                    present < 0 ? std::string("an unknown number") : cat(present),
-                    " are present", why,
-                    "; use less, or raise the memory limit of the container or job (its --shm-size "
-                    "does not matter: the memory is no file of /dev/shm)"));
+    throw Error(
+        ErrorCode::kOutOfMemory,
+        cat(bytes, " bytes of shared memory are needed and ",
+            present < 0 ? std::string("an unknown number") : cat(present), " are present", why,
+            "; use less, or raise the memory limit of the container or job (its --shm-size "
+            "does not matter: the memory is no file of /dev/shm)"));
   };
   // A control group that is over its limit is not refused memory, but killed; so it is weighed.
   if (bytes >= kWeighedBytes) {

@@ -5,12 +5,14 @@
 //
 // Everybody writes the control area; a region is written by its rank alone and mapped read-only by
 // the others, so that a stray write of one rank cannot change another's rows. Regions are large and
-// sparse: addresses cost nothing, and a page is taken when its rank reserves it (allocate) and given
-// back when it frees it. The file has no name anywhere and dies with the last process that maps it.
+// sparse: addresses cost nothing, and a page is taken when its rank reserves it (allocate) and
+// given back when it frees it. The file has no name anywhere and dies with the last process that
+// maps it.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "transport/memory/space.hpp"
@@ -38,7 +40,7 @@ class AddressRange {
   std::byte* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }
   std::int64_t region_bytes() const { return region_bytes_; }
-  void shrink(std::int64_t bytes);  // gives back what lies beyond
+  void shrink(std::int64_t bytes);    // gives back what lies beyond
   void forget() { data_ = nullptr; }  // in a process where these addresses are not ours
 
  private:
@@ -68,10 +70,8 @@ class Arena final : public memory::Space {
   std::int64_t address(const std::byte* data, std::int64_t bytes) const override;
   const std::byte* at(int member, std::int64_t address, std::int64_t bytes) const override;
   bool reads_any_memory() const override { return false; }
-  int dead_member() const override { return watch_.find_ended(); }
-  int process_of(int member) const override {
-    return static_cast<int>(watch_.process(member).pid);
-  }
+  bool ended(int member) const override { return watch_.ended(member); }
+  std::string description_of(int member) const override { return watch_.description(member); }
   // Looks at a page that a fork leaves zeroed in the child: no system call.
   bool owned_by_this_process() const override;
 

@@ -61,8 +61,7 @@ class Rank {
 
 Message Rank::message(Kind kind) const {
   Message result;
-  std::copy_n(request_.token.data(), std::min(request_.token.size(), kMaxTokenBytes),
-              result.token);
+  std::copy_n(request_.token.data(), std::min(request_.token.size(), kMaxTokenBytes), result.token);
   result.kind = kind;
   result.nonce = nonce_;
   result.rank = request_.rank;
@@ -111,12 +110,13 @@ Rank::Answer Rank::receive(Kind expected) {
       continue;
     }
     if (received.state == Received::State::kClosed) {
-      throw Error(ErrorCode::kPeerFailed,
-                  cat("rank ", request_.rank, " lost its connection before the ranks had met: the "
-                      "launcher, or rank 0, has ended"));
+      throw Error(ErrorCode::kPeerFailed, cat("rank ", request_.rank,
+                                              " lost its connection before the ranks had met: the "
+                                              "launcher, or rank 0, has ended"));
     }
     Answer answer;
-    if (received.bytes >= sizeof(Message)) std::memcpy(&answer.message, bytes.data(), sizeof(Message));
+    if (received.bytes >= sizeof(Message))
+      std::memcpy(&answer.message, bytes.data(), sizeof(Message));
     const Message& head = answer.message;
     if (received.bytes < sizeof(Message) || head.magic != kMagic ||
         head.version != kProtocolVersion || head.byte_order != kByteOrderMark) {
@@ -189,9 +189,9 @@ std::shared_ptr<Arena> Rank::meet() {
                                                   .region_bytes = answer.message.region_bytes},
                                     std::move(*range));
   } catch (const Error& error) {
-    set_failure(report, {error.code(), request_.rank,
-                         cat("rank ", request_.rank, " cannot map the shared memory: ",
-                             error.what())});
+    set_failure(report,
+                {error.code(), request_.rank,
+                 cat("rank ", request_.rank, " cannot map the shared memory: ", error.what())});
   }
   send(report);
   receive(Kind::kVerdict);

@@ -120,7 +120,8 @@ struct MeetRequest {
   std::int64_t control_bytes = 0;
   std::optional<Failure> failure;  // this rank cannot take part, and tells the others
 };
-// Where the server is: the other end of a connection, and the server itself where this rank runs it.
+// Where the server is: the other end of a connection, and the server itself where this rank runs
+// it.
 struct Line {
   int socket = -1;
   MeetingServer* server = nullptr;

@@ -10,7 +10,6 @@
 #include "base/text.hpp"
 #include "transport/shm/meeting.hpp"
 
-
 namespace cmm::transport::shm {
 namespace {
 
@@ -36,10 +35,9 @@ UniqueFd make_memory() {
   UniqueFd memory(memfd_create("cmm", kFlags | kNoExec));
   if (!memory && errno == EINVAL) memory = UniqueFd(memfd_create("cmm", kFlags));
   if (!memory || fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
-    throw Error(ErrorCode::kOutOfMemory,
-                cat("no shared memory (memfd) for the ranks: ",
-                    std::generic_category().message(errno),
-                    errno == EMFILE ? "; raise `ulimit -n`" : ""));
+    throw Error(ErrorCode::kOutOfMemory, cat("no shared memory (memfd) for the ranks: ",
+                                             std::generic_category().message(errno),
+                                             errno == EMFILE ? "; raise `ulimit -n`" : ""));
   }
   return memory;
 }
@@ -125,16 +123,16 @@ void MeetingServer::receive_all(int key) {
     const auto found = connections_.find(key);
     if (found == connections_.end()) return;  // closed meanwhile
     Message message;
-    const Received received =
-        receive_message(found->second.socket.get(), &message, sizeof message);
+    const Received received = receive_message(found->second.socket.get(), &message, sizeof message);
     if (received.state == Received::State::kNothing) return;
     if (received.state == Received::State::kClosed) {
       close(key, "ended, or closed its connection,");
       return;
     }
     if (received.bytes < sizeof message.token || !same_token(message.token, config_.token)) {
-      refuse(key, "another token than rank 0's: this is another job's socket, or a rank was given "
-                  "another token");
+      refuse(key,
+             "another token than rank 0's: this is another job's socket, or a rank was given "
+             "another token");
       return;
     }
     if (received.bytes != sizeof message || message.magic != kMagic ||

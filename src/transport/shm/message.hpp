@@ -72,10 +72,9 @@ inline void set_failure(Message& message, const Failure& failure) {
   set_text(message, failure.text);
 }
 inline Failure failure_of(const Message& message) {
-  const bool known =
-      message.code >= 0 && message.code <= static_cast<std::int32_t>(ErrorCode::kIo);
-  return {known ? static_cast<ErrorCode>(message.code) : ErrorCode::kPeerFailed,
-          message.error_rank, text_of(message)};
+  const bool known = message.code >= 0 && message.code <= static_cast<std::int32_t>(ErrorCode::kIo);
+  return {known ? static_cast<ErrorCode>(message.code) : ErrorCode::kPeerFailed, message.error_rank,
+          text_of(message)};
 }
 
 }  // namespace cmm::transport::shm

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -34,7 +33,7 @@ int open_pidfd(std::int64_t pid) {
 // What /proc says of a process.
 struct Entry {
   bool readable = false;  // a process that has gone and one that is hidden from us look alike
-  bool ended = false;     // and waits for its parent to ask
+  char state = '?';       // 'Z': has ended, and waits for its parent to ask
   std::uint64_t start_ticks = 0;
 };
 
@@ -54,7 +53,7 @@ Entry read_entry(std::int64_t pid) {
   text[bytes] = '\0';
   const char* at = std::strrchr(text, ')');
   if (at == nullptr || at[1] != ' ') return {};
-  Entry entry = {.readable = true, .ended = at[2] == 'Z' || at[2] == 'X', .start_ticks = 0};
+  Entry entry = {.readable = true, .state = at[2], .start_ticks = 0};
   for (int field = 2; field < 22 && at != nullptr; ++field) at = std::strchr(at + 1, ' ');
   if (at == nullptr) return {};
   entry.start_ticks = std::strtoull(at + 1, nullptr, 10);
@@ -84,11 +83,11 @@ ProcessWatch::ProcessWatch(std::vector<Process> processes, Watch kind)
   for (const Process& process : processes_) {
     UniqueFd pidfd(open_pidfd(process.pid));
     if (!pidfd && (errno == EMFILE || errno == ENFILE)) {
-      throw Error(ErrorCode::kOutOfMemory,
-                  cat("no descriptor to watch process ", process.pid, ": ",
-                      std::generic_category().message(errno), "; a mesh of ", processes_.size(),
-                      " processes needs ", processes_.size() + 1,
-                      " in each of them: raise `ulimit -n`"));
+      throw Error(
+          ErrorCode::kOutOfMemory,
+          cat("no descriptor to watch process ", process.pid, ": ",
+              std::generic_category().message(errno), "; a mesh of ", processes_.size(),
+              " processes needs ", processes_.size() + 1, " in each of them: raise `ulimit -n`"));
     }
     if (!pidfd && errno != ESRCH) {  // ENOSYS, or EPERM of a filter of system calls
       pidfds_.clear();
@@ -101,34 +100,31 @@ ProcessWatch::ProcessWatch(std::vector<Process> processes, Watch kind)
   }
 }
 
-int ProcessWatch::find_ended_by_start_time() const {
-  for (std::size_t i = 0; i < processes_.size(); ++i) {
-    const Process& process = processes_[i];
+bool ProcessWatch::ended(int index) const {
+  const Process& process = processes_[static_cast<std::size_t>(index)];
+  if (kind_ == Watch::kStartTime) {
     const Entry entry = read_entry(process.pid);
-    if (entry.ended || other_process(entry, process)) return static_cast<int>(i);
-    if (!entry.readable && kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) {
-      return static_cast<int>(i);
-    }
+    if (entry.readable)
+      return entry.state == 'Z' || entry.state == 'X' || other_process(entry, process);
+    return kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH;
   }
-  return -1;
+  const UniqueFd& pidfd = pidfds_[static_cast<std::size_t>(index)];
+  if (!pidfd) return true;
+  pollfd polled = {.fd = pidfd.get(), .events = POLLIN, .revents = 0};
+  return poll(&polled, 1, 0) == 1;
 }
 
-int ProcessWatch::find_ended() const {
-  if (kind_ == Watch::kStartTime) return find_ended_by_start_time();
-  constexpr std::size_t kAtOnce = 64;
-  pollfd polled[kAtOnce];
-  for (std::size_t first = 0; first < pidfds_.size(); first += kAtOnce) {
-    const std::size_t count = std::min(kAtOnce, pidfds_.size() - first);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!pidfds_[first + i]) return static_cast<int>(first + i);
-      polled[i] = {.fd = pidfds_[first + i].get(), .events = POLLIN, .revents = 0};
-    }
-    if (poll(polled, static_cast<nfds_t>(count), 0) <= 0) continue;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (polled[i].revents != 0) return static_cast<int>(first + i);
-    }
+std::string ProcessWatch::description(int index) const {
+  const Process& process = processes_[static_cast<std::size_t>(index)];
+  if (ended(index)) return cat("process ", process.pid, ", which has ended");
+  switch (read_entry(process.pid).state) {
+    case 'T':
+      return cat("process ", process.pid, ", which is stopped");
+    case 't':
+      return cat("process ", process.pid, ", which a debugger has stopped");
+    default:
+      return cat("process ", process.pid, ", which has not ended");
   }
-  return -1;
 }
 
 }  // namespace cmm::transport::shm

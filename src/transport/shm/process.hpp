@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "transport/shm/unique_fd.hpp"
@@ -27,14 +28,12 @@ class ProcessWatch {
   // takes none.
   ProcessWatch(std::vector<Process> processes, Watch kind);
 
-  // Index of a process that has ended, or -1. Some system calls; any thread.
-  int find_ended() const;
-  const Process& process(int index) const { return processes_[static_cast<std::size_t>(index)]; }
+  // Some system calls; any thread.
+  bool ended(int index) const;
+  std::string description(int index) const;  // "process 4711, which is stopped"
   Watch kind() const { return kind_; }
 
  private:
-  int find_ended_by_start_time() const;
-
   std::vector<Process> processes_;
   Watch kind_;
   std::vector<UniqueFd> pidfds_;  // none for a process that had ended before

@@ -40,8 +40,7 @@ struct Address {
 Address address_of(const std::string& name) {
   Address result;
   const std::size_t most = sizeof result.address.sun_path - 1;
-  if (name.empty() || name == "@" || name.size() > most ||
-      name.find('\0') != std::string::npos) {
+  if (name.empty() || name == "@" || name.size() > most || name.find('\0') != std::string::npos) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("the socket '", name, "' has a name of ", name.size(),
                     " bytes; it must be a path, or '@' and a name, of 1 to ", most, " bytes"));
@@ -50,8 +49,8 @@ Address address_of(const std::string& name) {
   std::memcpy(result.address.sun_path, name.data(), name.size());
   const bool abstract = name[0] == '@';
   if (abstract) result.address.sun_path[0] = '\0';
-  result.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size() +
-                                        (abstract ? 0 : 1));
+  result.bytes =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size() + (abstract ? 0 : 1));
   return result;
 }
 
@@ -65,8 +64,8 @@ std::int64_t user_of_peer(int socket) {
 
 void nap(const Deadline& deadline) { wait_for_any({}, deadline, 5); }
 
-// Held while a path is looked at and changed, so that two ranks that find the same dead file, or one
-// that has bound and does not listen yet, are not mistaken for each other. A lock of the folder
+// Held while a path is looked at and changed, so that two ranks that find the same dead file, or
+// one that has bound and does not listen yet, are not mistaken for each other. A lock of the folder
 // leaves nothing behind.
 class FolderLock {
  public:
@@ -84,8 +83,8 @@ class FolderLock {
     while (flock(folder_.get(), LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
       if (error != EWOULDBLOCK && error != EINTR) {
-        throw Error(ErrorCode::kIo, cat("the folder of the socket '", path,
-                                        "' cannot be locked: ", reason(error)));
+        throw Error(ErrorCode::kIo,
+                    cat("the folder of the socket '", path, "' cannot be locked: ", reason(error)));
       }
       if (deadline.expired()) {
         throw Error(ErrorCode::kDeadline,
@@ -109,8 +108,8 @@ bool same_file(const struct stat& a, const struct stat& b) {
 std::pair<UniqueFd, UniqueFd> socket_pair() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
-    throw Error(ErrorCode::kOutOfMemory, cat("no sockets for the ranks to meet: ", reason(errno),
-                                             "; raise `ulimit -n`"));
+    throw Error(ErrorCode::kOutOfMemory,
+                cat("no sockets for the ranks to meet: ", reason(errno), "; raise `ulimit -n`"));
   }
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
@@ -122,8 +121,7 @@ Listener::Listener(std::string address, const Deadline& deadline)
     bind_path(deadline);
     return;
   }
-  if (bind(socket_.get(), bound.get(), bound.bytes) != 0 ||
-      listen(socket_.get(), SOMAXCONN) != 0) {
+  if (bind(socket_.get(), bound.get(), bound.bytes) != 0 || listen(socket_.get(), SOMAXCONN) != 0) {
     const int error = errno;
     if (error == EADDRINUSE) {
       throw Error(ErrorCode::kInvalidArgument,
@@ -160,8 +158,8 @@ void Listener::bind_path(const Deadline& deadline) {
     }
     // Of a job that was killed before its ranks met.
     if (unlink(address_.c_str()) != 0 && errno != ENOENT) {
-      throw Error(ErrorCode::kIo, cat("the dead socket '", address_,
-                                      "' cannot be removed: ", reason(errno)));
+      throw Error(ErrorCode::kIo,
+                  cat("the dead socket '", address_, "' cannot be removed: ", reason(errno)));
     }
     error = bind(socket_.get(), bound.get(), bound.bytes) == 0 ? 0 : errno;
   }
@@ -212,10 +210,10 @@ UniqueFd connect_to(const std::string& address, const Deadline& deadline) {
     UniqueFd socket = open_socket();
     if (connect(socket.get(), target.get(), target.bytes) == 0) {
       if (user_of_peer(socket.get()) == static_cast<std::int64_t>(geteuid())) return socket;
-      throw Error(ErrorCode::kInvalidArgument,
-                  cat("the socket '", address, "' is listened at by user ",
-                      user_of_peer(socket.get()), ", not by ours, ", geteuid(),
-                      "; all ranks must run as one user"));
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          cat("the socket '", address, "' is listened at by user ", user_of_peer(socket.get()),
+              ", not by ours, ", geteuid(), "; all ranks must run as one user"));
     }
     const int error = errno;
     // Nobody yet, or the file of a dead job that rank 0 will replace, or a queue that is full.
@@ -224,11 +222,11 @@ UniqueFd connect_to(const std::string& address, const Deadline& deadline) {
                   cat("the socket '", address, "' cannot be connected to: ", reason(error)));
     }
     if (deadline.expired()) {
-      throw Error(ErrorCode::kDeadline,
-                  cat("nobody listened at the socket '", address, "' for ", deadline.limit_ms(),
-                      " ms (", reason(error),
-                      "): rank 0 has not come, or was given another socket"),
-                  0);
+      throw Error(
+          ErrorCode::kDeadline,
+          cat("nobody listened at the socket '", address, "' for ", deadline.limit_ms(), " ms (",
+              reason(error), "): rank 0 has not come, or was given another socket"),
+          0);
     }
     nap(deadline);
   }

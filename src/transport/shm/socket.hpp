@@ -57,8 +57,8 @@ Sent send_message(int socket, const void* data, std::size_t bytes, int descripto
 
 struct Received {
   enum class State { kMessage, kNothing, kClosed } state = State::kNothing;
-  std::size_t bytes = 0;           // of the message, which may be longer than the space for it
-  UniqueFd descriptor;             // that came along
+  std::size_t bytes = 0;             // of the message, which may be longer than the space for it
+  UniqueFd descriptor;               // that came along
   bool descriptor_was_lost = false;  // for want of a free one in this process
 };
 // Never blocks.

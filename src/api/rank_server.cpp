@@ -1,0 +1,49 @@
+#include "cmm/rank_server.hpp"
+
+#include "api/rank_variables.hpp"
+#include "base/text.hpp"
+#include "cmm/error.hpp"
+#include "transport/shm/meeting.hpp"
+
+namespace cmm {
+
+struct RankServer::State {
+  transport::shm::MeetingServer server;
+  std::vector<transport::shm::UniqueFd> rank_ends;
+};
+
+RankServer::RankServer(int num_ranks) {
+  constexpr int kMaxRanks = 4096;
+  if (num_ranks < 1 || num_ranks > kMaxRanks) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("a job of ", num_ranks, " ranks; it must have 1 to ", kMaxRanks));
+  }
+  state_.reset(new State{transport::shm::MeetingServer({.num_ranks = num_ranks, .token = ""}), {}});
+  for (int rank = 0; rank < num_ranks; ++rank) {
+    auto [of_server, of_rank] = transport::shm::socket_pair();
+    state_->server.add(std::move(of_server), rank);
+    state_->rank_ends.push_back(std::move(of_rank));
+  }
+}
+
+RankServer::RankServer(RankServer&&) noexcept = default;
+RankServer& RankServer::operator=(RankServer&&) noexcept = default;
+RankServer::~RankServer() = default;
+
+int RankServer::num_ranks() const { return static_cast<int>(state_->rank_ends.size()); }
+
+RankServer::Rank RankServer::rank(int rank) const {
+  const int descriptor = state_->rank_ends.at(static_cast<std::size_t>(rank)).get();
+  return {.descriptor = descriptor,
+          .variables = {{api::kRankVariable, cat(rank)},
+                        {api::kNumRanksVariable, cat(num_ranks())},
+                        {api::kRankSocketVariable, api::rank_socket_text(descriptor)}}};
+}
+
+void RankServer::started(int rank) { state_->rank_ends.at(static_cast<std::size_t>(rank)).reset(); }
+
+int RankServer::descriptor() const { return state_->server.descriptor(); }
+void RankServer::serve() { state_->server.serve(); }
+void RankServer::ended(int rank, const std::string& how) { state_->server.lose(rank, how); }
+
+}  // namespace cmm
