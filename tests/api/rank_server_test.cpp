@@ -1,0 +1,263 @@
+// The launcher's side of a mesh: ranks that inherit a connection and find it in their environment.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <cstdlib>
+
+#include "base/deadline.hpp"
+#include "cmm/cmm.hpp"
+#include "support/count_resources.hpp"
+#include "support/process_ranks.hpp"
+
+namespace cmm {
+namespace {
+
+using namespace std::chrono_literals;
+using test::ProcessRanks;
+
+constexpr std::chrono::milliseconds kLimit = 60s;
+
+void set_environment(const RankServer::Rank& rank) {
+  for (const auto& [name, value] : rank.variables) setenv(name.c_str(), value.c_str(), 1);
+}
+
+// Starts body(rank) with its environment and serves until all have ended.
+struct Launched {
+  std::vector<test::RankEnd> ends;
+  std::vector<std::string> failures() const {
+    std::vector<std::string> texts;
+    for (const test::RankEnd& end : ends) texts.push_back(end.failures);
+    return texts;
+  }
+};
+Launched launch(int num_ranks, const ProcessRanks::Body& body) {
+  RankServer server(num_ranks);
+  ProcessRanks ranks;
+  for (int rank = 0; rank < num_ranks; ++rank) {
+    ranks.start([&](int me) {
+      set_environment(server.rank(me));
+      // A rank that was exec'ed has no other rank's end; a forked one drops them by hand.
+      for (int other = 0; other < num_ranks; ++other) {
+        if (other >= me && other != me) server.started(other);
+      }
+      body(me);
+    });
+    server.started(rank);
+  }
+  std::vector<bool> ended(static_cast<std::size_t>(num_ranks));
+  const Deadline deadline(kLimit);
+  for (int num_ended = 0; num_ended < num_ranks && !deadline.expired();) {
+    pollfd polled = {server.descriptor(), POLLIN, 0};
+    poll(&polled, 1, 5);
+    server.serve();
+    for (int rank = 0; rank < num_ranks; ++rank) {
+      const auto i = static_cast<std::size_t>(rank);
+      if (ended[i] || !ranks.has_ended(rank)) continue;
+      ended[i] = true;
+      ++num_ended;
+      server.ended(rank, "has ended as the test wanted");
+    }
+  }
+  return {ranks.wait(1s)};
+}
+
+void expect_all_well(const Launched& launched) {
+  for (std::size_t rank = 0; rank < launched.ends.size(); ++rank) {
+    EXPECT_TRUE(test::ended_well(launched.ends[rank]))
+        << "rank " << rank << ": " << launched.ends[rank].failures;
+  }
+}
+
+std::string text_of_error(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RankServer, GivesEveryRankItsPlace) {
+  expect_all_well(launch(3, [](int rank) {
+    const auto environment = rank_environment();
+    ASSERT_TRUE(environment.has_value());
+    EXPECT_EQ(environment->rank, rank);
+    EXPECT_EQ(environment->num_ranks, 3);
+    const Mesh mesh = Mesh::from_environment({{"tp", 3}});
+    EXPECT_EQ(mesh.rank(), rank);
+    const auto all = mesh.axis("tp").exchange(std::to_string(rank));
+    EXPECT_EQ(all, (std::vector<std::string>{"0", "1", "2"}));
+  }));
+}
+
+TEST(RankServer, ServesMeshAfterMeshAndLeaksNothing) {
+  const test::Resources before = test::count_resources();
+  expect_all_well(launch(2, [](int) {
+    test::Resources at_start;
+    for (int round = 0; round < 1000; ++round) {
+      if (round == 2) at_start = test::count_resources();
+      const Mesh mesh = Mesh::from_environment({{"tp", 2}});
+      if (round % 100 == 0) mesh.axis("tp").barrier();
+    }
+    const test::Resources at_end = test::count_resources();
+    EXPECT_EQ(at_end.descriptors, at_start.descriptors);
+    EXPECT_EQ(at_end.mappings, at_start.mappings);
+  }));
+  const test::Resources after = test::count_resources();
+  EXPECT_EQ(after.descriptors, before.descriptors);
+}
+
+TEST(RankServer, ADisagreementIsToldToAllAndTheNextMeshIsMade) {
+  const auto launched = launch(3, [](int rank) {
+    const std::string text = text_of_error([&] {
+      Mesh::from_environment({{rank == 2 ? "sp" : "tp", 3}});
+    });
+    const Mesh mesh = Mesh::from_environment({{"tp", 3}});
+    const auto all = mesh.axis("tp").exchange(text);
+    EXPECT_NE(text.find("disagree on the axes"), std::string::npos) << text;
+    for (const std::string& other : all) EXPECT_EQ(other, text);
+  });
+  expect_all_well(launched);
+}
+
+TEST(RankServer, ARankThatComesLateIsToldOfTheMeetingItMissed) {
+  expect_all_well(launch(2, [](int rank) {
+    if (rank == 0) {
+      const std::string text = text_of_error([] { Mesh::from_environment({{"tp", 2}}, 100ms); });
+      EXPECT_NE(text.find("rank 1 has not come"), std::string::npos) << text;
+    } else {
+      std::this_thread::sleep_for(400ms);  // later than rank 0 waits
+      const std::string text = text_of_error([] { Mesh::from_environment({{"tp", 2}}); });
+      EXPECT_NE(text.find("rank 1 has not come"), std::string::npos) << text;
+    }
+    Mesh::from_environment({{"tp", 2}}).axis("tp").barrier();
+  }));
+}
+
+TEST(RankServer, ARankThatEndsIsNamedToThoseThatWait) {
+  expect_all_well(launch(3, [](int rank) {
+    if (rank == 1) return;
+    const std::string text = text_of_error([] { Mesh::from_environment({{"tp", 3}}); });
+    EXPECT_NE(text.find("rank 1 "), std::string::npos) << text;
+    EXPECT_NE(text.find("ended"), std::string::npos) << text;
+    EXPECT_NE(text.find("before the ranks had met"), std::string::npos) << text;
+  }));
+}
+
+TEST(RankServer, ALauncherThatEndsIsNamed) {
+  ProcessRanks processes;
+  processes.start([](int) {
+    RankServer server(2);
+    ProcessRanks ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      ranks.start([&](int me) {
+        set_environment(server.rank(me));
+        {
+          const RankServer gone = std::move(server);
+          // The rank's own end must stay.
+          setenv("CMM_RANK_SOCKET", std::getenv("CMM_RANK_SOCKET"), 1);
+          const int kept = fcntl(gone.rank(me).descriptor, F_DUPFD_CLOEXEC, 100);
+          ASSERT_GE(kept, 0);
+          const std::string given = std::getenv("CMM_RANK_SOCKET");
+          setenv("CMM_RANK_SOCKET", (std::to_string(kept) + given.substr(given.find(':'))).c_str(),
+                 1);
+        }
+        const std::string text = text_of_error([] { Mesh::from_environment({{"tp", 2}}, 20s); });
+        EXPECT_NE(text.find("the launcher, or rank 0, has ended"), std::string::npos) << text;
+      });
+      server.started(rank);
+    }
+    { const RankServer gone = std::move(server); }  // never served
+    for (const auto& end : ranks.wait(kLimit)) EXPECT_TRUE(test::ended_well(end)) << end.failures;
+  });
+  for (const auto& end : processes.wait(kLimit)) EXPECT_TRUE(test::ended_well(end)) << end.failures;
+}
+
+TEST(RankServer, ALauncherThatSaysNothingIsADeadline) {
+  RankServer server(1);
+  ProcessRanks ranks;
+  ranks.start([&](int) {
+    set_environment(server.rank(0));
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string text = text_of_error([] { Mesh::from_environment({{"tp", 1}}, 100ms); });
+    EXPECT_NE(text.find("says nothing"), std::string::npos) << text;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  });
+  server.started(0);
+  for (const auto& end : ranks.wait(kLimit)) EXPECT_TRUE(test::ended_well(end)) << end.failures;
+}
+
+TEST(RankServer, ADescriptorThatWasClosedOnTheWayIsNamed) {
+  RankServer server(2);
+  ProcessRanks ranks;
+  ranks.start([&](int) {
+    set_environment(server.rank(0));
+    server.started(0);
+    const std::string closed = text_of_error([] { Mesh::from_environment({{"tp", 2}}); });
+    EXPECT_NE(closed.find("CMM_RANK_SOCKET"), std::string::npos) << closed;
+    EXPECT_NE(open("/dev/null", O_RDONLY | O_CLOEXEC), -1);  // takes the number
+    const std::string other = text_of_error([] { Mesh::from_environment({{"tp", 2}}); });
+    EXPECT_NE(other.find("pass_fds"), std::string::npos) << other;
+  });
+  for (const auto& end : ranks.wait(kLimit)) EXPECT_TRUE(test::ended_well(end)) << end.failures;
+}
+
+TEST(RankServer, RefusesAnImpossibleNumberOfRanks) {
+  EXPECT_NE(text_of_error([] { RankServer server(0); }), "");
+  EXPECT_NE(text_of_error([] { RankServer server(4097); }), "");
+}
+
+class Environment : public testing::Test {
+ protected:
+  Environment() {
+    for (const char* name :
+         {"CMM_RANK", "CMM_NUM_RANKS", "CMM_SOCKET", "CMM_TOKEN", "CMM_RANK_SOCKET",
+          "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"}) {
+      unsetenv(name);
+    }
+  }
+};
+
+TEST_F(Environment, WithoutVariablesThereIsOneRank) {
+  EXPECT_FALSE(rank_environment().has_value());
+  EXPECT_EQ(Mesh::from_environment({{"tp", 1}}).num_ranks(), 1);
+  std::string text = text_of_error([] { Mesh::from_environment({{"tp", 2}}); });
+  for (const char* part : {"cmm launch -n 2", "CMM_SOCKET", "CMM_RANK", "CMM_NUM_RANKS"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+  EXPECT_EQ(text.find("mesh_from_mpi"), std::string::npos) << text;
+  setenv("PMIX_RANK", "0", 1);
+  text = text_of_error([] { Mesh::from_environment({{"tp", 2}}); });
+  EXPECT_NE(text.find("PMIX_RANK"), std::string::npos) << text;
+  EXPECT_NE(text.find("cmm::mesh_from_mpi"), std::string::npos) << text;
+  unsetenv("PMIX_RANK");
+}
+
+TEST_F(Environment, WrongVariablesAreNamed) {
+  setenv("CMM_RANK", "1", 1);
+  EXPECT_NE(text_of_error([] { rank_environment(); }).find("CMM_NUM_RANKS"), std::string::npos);
+  for (const char* wrong : {"x", "0", "1 ", "-3", "5000", "99999999999"}) {
+    setenv("CMM_NUM_RANKS", wrong, 1);
+    EXPECT_NE(text_of_error([] { rank_environment(); }).find("CMM_NUM_RANKS"), std::string::npos);
+  }
+  setenv("CMM_NUM_RANKS", "2", 1);
+  EXPECT_NE(text_of_error([] { rank_environment(); }).find("CMM_SOCKET"), std::string::npos);
+  setenv("CMM_SOCKET", "@nobody", 1);
+  EXPECT_EQ(rank_environment()->rank, 1);
+  setenv("CMM_RANK", "2", 1);
+  EXPECT_NE(text_of_error([] { rank_environment(); }).find("CMM_RANK='2'"), std::string::npos);
+}
+
+TEST_F(Environment, ASocketGivenByHandWorks) {
+  test::run_processes(2, [&](int rank) {
+    setenv("CMM_SOCKET", ("@cmm_by_hand_" + std::to_string(getppid())).c_str(), 1);
+    setenv("CMM_RANK", std::to_string(rank).c_str(), 1);
+    setenv("CMM_NUM_RANKS", "2", 1);
+    setenv("CMM_TOKEN", "a token", 1);
+    Mesh::from_environment({{"tp", 2}}).axis("tp").barrier();
+  });
+}
+
+}  // namespace
+}  // namespace cmm
