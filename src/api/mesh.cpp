@@ -14,26 +14,39 @@
 #include "transport/transport.hpp"
 
 namespace cmm {
+
 int Axis::rank() const { return endpoint_->rank(); }
 int Axis::num_ranks() const { return endpoint_->num_ranks(); }
 
-std::vector<std::string> Axis::exchange(const std::string& text,
-                                        std::chrono::milliseconds deadline) const {
+namespace {
+
+std::vector<std::string> exchange_as(transport::History::Kind kind, const Axis& axis,
+                                     const std::string& text, std::chrono::milliseconds deadline) {
   if (deadline.count() <= 0) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("deadline=", deadline.count(), " ms; it must be positive"));
   }
-  const api::Claim claim(*this);
-  endpoint_->check_usable();
+  const api::Claim claim(axis, {.kind = kind});
+  transport::Endpoint& endpoint = axis.endpoint();
+  endpoint.check_usable();
   try {
-    return endpoint_->exchange(text, Deadline(deadline));
+    return endpoint.exchange(text, Deadline(deadline));
   } catch (const Error& error) {
-    endpoint_->fail(error);  // this rank has been told: the next call says that the mesh is dead
+    endpoint.fail(error);  // this rank has been told: the next call says that the mesh is dead
     throw;
   }
 }
 
-void Axis::barrier(std::chrono::milliseconds deadline) const { exchange("", deadline); }
+}  // namespace
+
+std::vector<std::string> Axis::exchange(const std::string& text,
+                                        std::chrono::milliseconds deadline) const {
+  return exchange_as(transport::History::Kind::kExchange, *this, text, deadline);
+}
+
+void Axis::barrier(std::chrono::milliseconds deadline) const {
+  exchange_as(transport::History::Kind::kBarrier, *this, "", deadline);
+}
 
 Mesh::Mesh(int rank, std::vector<AxisSize> axes,
            std::vector<std::shared_ptr<transport::Endpoint>> endpoints)
