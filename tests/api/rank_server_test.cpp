@@ -94,11 +94,12 @@ TEST(RankServer, GivesEveryRankItsPlace) {
 TEST(RankServer, ServesMeshAfterMeshAndLeaksNothing) {
   const test::Resources before = test::count_resources();
   expect_all_well(launch(2, [](int) {
+    constexpr int kRounds = 10'000;
     test::Resources at_start;
-    for (int round = 0; round < 1000; ++round) {
+    for (int round = 0; round < kRounds; ++round) {
       if (round == 2) at_start = test::count_resources();
       const Mesh mesh = Mesh::from_environment({{"tp", 2}});
-      if (round % 100 == 0) mesh.axis("tp").barrier();
+      if (round % 1000 == 0) mesh.axis("tp").barrier();
     }
     const test::Resources at_end = test::count_resources();
     EXPECT_EQ(at_end.descriptors, at_start.descriptors);

@@ -66,10 +66,10 @@ bool other_process(const Entry& entry, const Process& process) {
 
 }  // namespace
 
-Process this_process() {
-  const pid_t pid = getpid();
+Process process_of(std::int64_t pid) {
   return {.pid = pid, .start_ticks = read_entry(pid).start_ticks};
 }
+Process this_process() { return process_of(getpid()); }
 
 std::uint64_t pid_namespace() {
   struct stat status;

@@ -17,6 +17,7 @@ struct Process {
   std::uint64_t start_ticks = 0;  // since boot; 0: unknown, since /proc cannot be read
 };
 
+Process process_of(std::int64_t pid);
 Process this_process();
 std::uint64_t pid_namespace();  // of this process; 0: unknown
 
