@@ -122,7 +122,7 @@ class Bench {
       check_memory(world_.bytes_on_machine(needed, problem.ranks),
                    text(layer.name, " with m = ", problem.m));
     });
-    together(world_, [&] { data.emplace(problem, world_.ranks_here(problem.ranks)); });
+    together(world_, [&] { data.emplace(world_, problem); });
     row.report.transport = world_.transport();
     row.report.num_hosts = world_.num_hosts();
     row.report.measured = measure(world_, *data, options);

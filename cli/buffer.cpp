@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "arguments.hpp"
 #include "cmm/error.hpp"
@@ -46,8 +47,20 @@ Matrix::Matrix(DType dtype, std::int64_t rows, std::int64_t cols)
     throw Error(ErrorCode::kOutOfMemory, text("no memory for a ", dtype_name(dtype), " matrix [",
                                               rows, ", ", cols, "], ", size, " bytes"));
   }
-  data_.reset(p);
+  data_.reset(p, std::free);
   if (alignment == kLargePage) madvise(p, static_cast<std::size_t>(size), MADV_HUGEPAGE);
+}
+
+Matrix::Matrix(DType dtype, std::int64_t rows, std::int64_t cols, std::shared_ptr<void> memory)
+    : Matrix() {
+  if (memory == nullptr) {
+    *this = Matrix(dtype, rows, cols);
+    return;
+  }
+  data_ = std::move(memory);
+  dtype_ = dtype;
+  rows_ = rows;
+  cols_ = cols;
 }
 
 std::int64_t Matrix::bytes() const {

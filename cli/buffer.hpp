@@ -15,8 +15,12 @@ namespace cmm::cli {
 class Matrix {
  public:
   Matrix() = default;
+  Matrix(Matrix&&) = default;
+  Matrix& operator=(Matrix&&) = default;
   // Throws Error(kOutOfMemory) with the size.
   Matrix(DType dtype, std::int64_t rows, std::int64_t cols);
+  // In memory that is there already, 64-byte aligned and large enough; where it is null, as above.
+  Matrix(DType dtype, std::int64_t rows, std::int64_t cols, std::shared_ptr<void> memory);
 
   DType dtype() const { return dtype_; }
   std::int64_t rows() const { return rows_; }
@@ -28,10 +32,7 @@ class Matrix {
   MatrixRef row_block(std::int64_t first, std::int64_t count);
 
  private:
-  struct Free {
-    void operator()(void* p) const { std::free(p); }
-  };
-  std::unique_ptr<void, Free> data_;
+  std::shared_ptr<void> data_;
   DType dtype_ = DType::kF32;
   std::int64_t rows_ = 0;
   std::int64_t cols_ = 0;

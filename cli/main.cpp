@@ -130,11 +130,16 @@ Failure current_failure() {
 int main(int argc, char** argv) {
   using namespace cmm::cli;
   occupy_standard_streams();
-  std::unique_ptr<World> world = make_threads_world();
+  Started started;
+  std::unique_ptr<World> world;
   try {
-    if (argc > 1 && runs_on_ranks(argv[1])) world = find_world();
+    if (argc > 1 && runs_on_ranks(argv[1])) started = started_from_environment();
+    world = find_world(started);
     return world->finish(flushed(run_tool(argc, argv, *world)));
   } catch (...) {
-    return world->fail(current_failure());
+    const Failure failure = current_failure();
+    if (world) return world->fail(failure);
+    say_in_turn({started.rank, started.rank == 0}, failure.text);
+    return failure.exit_code;
   }
 }

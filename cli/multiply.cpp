@@ -294,8 +294,9 @@ int run(const MultiplyArguments& arguments, World& world) {
     report.problem = problem_of(world, arguments, *x_file, *y_file);
     check_memory(needed_bytes(world, p, arguments.check), "this product");
   });
+  warn_where_bound(world, p.threads);
   together(world, [&] {
-    operands.emplace(p, world.ranks_here(p.ranks), *x_file, *y_file);
+    operands.emplace(world, p, *x_file, *y_file);
     report.times.read = now_seconds() - begin;
     if (!world.reports()) return;
     files::remove_unfinished_files_on_signals();

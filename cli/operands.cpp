@@ -39,25 +39,27 @@ std::vector<CallRows> calls_of(const Problem& problem) {
   return calls;
 }
 
-Operands::Operands(const Problem& problem, RankRange ranks, const files::MatrixFile& x_file,
+Operands::Operands(World& world, const Problem& problem, const files::MatrixFile& x_file,
                    const files::MatrixFile& y_file)
-    : problem_(problem), ranks_(ranks), calls_(calls_of(problem)) {
+    : problem_(problem), ranks_(world.ranks_here(problem.ranks)), calls_(calls_of(problem)) {
   std::int64_t num_rows = 0;
   for (const CallRows& call : calls_) {
     first_rows_.push_back(num_rows);
-    num_rows += rows_of(call.problem, ranks).size;
+    num_rows += rows_of(call.problem, ranks_).size;
   }
   // Ranks read x row by row; a file in Fortran order is brought to that form.
-  x_ = Matrix(problem.dtype, num_rows, problem.k);
+  const auto elem_bytes = static_cast<std::int64_t>(dtype_bytes(problem.dtype));
+  x_ =
+      Matrix(problem.dtype, num_rows, problem.k, world.allocate(num_rows * problem.k * elem_bytes));
   for (std::size_t i = 0; i < calls_.size(); ++i) {
-    const Share rows = rows_of(calls_[i].problem, ranks);
+    const Share rows = rows_of(calls_[i].problem, ranks_);
     const files::Tensor block =
         x_file.read_block({calls_[i].first_row + rows.begin, rows.size, 0, problem.k});
     copy_matrix(block.view, x_.row_block(first_rows_[i], rows.size));
   }
 
-  const RankPart last = part_of(problem, ranks.end() - 1);
-  first_col_ = part_of(problem, ranks.first).first_col;
+  const RankPart last = part_of(problem, ranks_.end() - 1);
+  first_col_ = part_of(problem, ranks_.first).first_col;
   const std::int64_t cols = last.first_col + last.cols - first_col_;
   y_file_ = problem.transpose_y ? y_file.read_block({first_col_, cols, 0, problem.k})
                                 : y_file.read_block({0, problem.k, first_col_, cols});

@@ -21,15 +21,15 @@ std::vector<CallRows> calls_of(const Problem& problem);
 
 class Operands {
  public:
-  // Reads the rows and columns of `ranks`. Throws as MatrixFile::read_block.
-  Operands(const Problem& problem, RankRange ranks, const files::MatrixFile& x_file,
+  // Reads the rows and columns of this process's ranks. Throws as MatrixFile::read_block.
+  Operands(World& world, const Problem& problem, const files::MatrixFile& x_file,
            const files::MatrixFile& y_file);
 
   // This rank's rows in the call: [rows, k].
   ConstMatrixRef x_local(std::size_t call, int rank) const;
   StridedMatrixRef y_local(int rank) const;  // [k, cols], whatever way it is stored
 
-  // Columns of y that `ranks` hold, from first_col on.
+  // Columns of y that these ranks hold, from first_col on.
   std::int64_t first_col() const { return first_col_; }
   std::int64_t cols() const { return y_.cols; }
   const StridedMatrixRef& y() const { return y_; }

@@ -97,9 +97,12 @@ std::int64_t problem_bytes(const Problem& p) {
   return saturating_sum(bytes, saturating_product(out, p.num_weights));
 }
 
-ProblemData::ProblemData(const Problem& problem, RankRange ranks)
-    : problem_(problem), ranks_(ranks), x_(problem.dtype, rows_of(problem, ranks), problem.k) {
-  for (int rank = ranks.first; rank < ranks.end(); ++rank) {
+ProblemData::ProblemData(World& world, const Problem& problem)
+    : problem_(problem), ranks_(world.ranks_here(problem.ranks)) {
+  const std::int64_t rows = rows_of(problem, ranks_);
+  x_ = Matrix(problem.dtype, rows, problem.k,
+              world.allocate(matrix_bytes(rows, problem.k, problem.dtype)));
+  for (int rank = ranks_.first; rank < ranks_.end(); ++rank) {
     std::vector<Matrix>& sides = out_.emplace_back();
     for (int side = 0; side < problem.num_weights; ++side) {
       sides.emplace_back(problem.output_dtype(), problem.m, part_of(problem, rank).cols);
@@ -219,7 +222,7 @@ Comparison check_outputs(World& world, const ProblemData& data, const ResultDefi
 }
 
 Solution solve(World& world, const Problem& problem) {
-  Solution solution{ProblemData(problem, world.ranks_here(problem.ranks)), {}};
+  Solution solution{ProblemData(world, problem), {}};
   world.run(problem.ranks, problem.deadline, [&](Rank& at) {
     const int rank = at.rank();
     const Plan plan = make_plan(at.axis(), shape_of(problem, rank), options_of(problem));

@@ -60,7 +60,7 @@ std::int64_t problem_bytes(const Problem& problem);
 // all ranks, x is whole in one place, so that a product of the gathered x needs no gather.
 class ProblemData {
  public:
-  ProblemData(const Problem& problem, RankRange ranks);
+  ProblemData(World& world, const Problem& problem);
 
   // To be called by the thread of the rank, so that its memory lies near it.
   void fill_x(int rank);

@@ -77,7 +77,8 @@ int run(const RunArguments& arguments, World& world) {
     }
   });
   const Problem& problem = report.problem;
-  together(world, [&] { data.emplace(problem, world.ranks_here(problem.ranks)); });
+  warn_where_bound(world, problem.threads);
+  together(world, [&] { data.emplace(world, problem); });
 
   report.transport = world.transport();
   report.num_hosts = world.num_hosts();

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <new>
+#include <thread>
 
 #include "parallel.hpp"
+#include "processes_world.hpp"
 #include "text.hpp"
 
 namespace cmm::cli {
@@ -42,7 +45,7 @@ class ThreadRank : public Rank {
 
 class ThreadsWorld : public World {
  public:
-  ThreadsWorld() { cores_.in_all = cores_.of_process = num_cores(); }
+  ThreadsWorld() { cores_.in_all = cores_.allowed = cores_.of_process = num_cores(); }
 
   std::optional<int> num_started() const override { return std::nullopt; }
   std::string_view started_by() const override { return "cmm"; }
@@ -80,6 +83,7 @@ class ThreadsWorld : public World {
     }
   }
 
+  std::shared_ptr<void> allocate(std::int64_t /*bytes*/) override { return nullptr; }
   std::vector<std::string> gather(const std::string& mine) override { return {mine}; }
   int finish(int exit_code) override { return exit_code; }
   int fail(const Failure& failure) override {
@@ -136,7 +140,50 @@ std::vector<std::string> gather_long(World& world, const std::string& mine) {
 
 std::unique_ptr<World> make_threads_world() { return std::make_unique<ThreadsWorld>(); }
 
-std::unique_ptr<World> find_world() { return make_threads_world(); }
+Started started_from_environment() {
+  if (const std::optional<RankEnvironment> rank = rank_environment()) {
+    return {Starter::kLauncher, rank->rank};
+  }
+  // Open MPI's, MPICH's and the Process Management Interface's of others.
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    if (const char* rank = std::getenv(name)) return {Starter::kMpi, std::atoi(rank)};
+  }
+  return {};
+}
+
+std::unique_ptr<World> find_world(const Started& started) {
+  switch (started.by) {
+    case Starter::kLauncher:
+      return std::make_unique<ProcessesWorld>(
+          Mesh::from_environment({{"tp", rank_environment()->num_ranks}}), "cmm launch");
+    case Starter::kMpi:
+      return make_mpi_world();
+    case Starter::kNobody:
+      break;
+  }
+  return make_threads_world();
+}
+
+void warn_where_bound(World& world, int threads) {
+  if (world.is_one_process()) return;
+  const int allowed = world.cores().allowed;
+  const bool is_bound = allowed < static_cast<int>(std::thread::hardware_concurrency());
+  const std::vector<std::string> warnings = world.gather(
+      is_bound && allowed < threads
+          ? text("has ", threads, " threads on the ", allowed, allowed == 1 ? " core" : " cores",
+                 " that its process is bound to; `mpirun --bind-to none` leaves it all cores")
+          : "");
+  for (std::size_t rank = 0; rank < warnings.size() && world.reports(); ++rank) {
+    if (warnings[rank].empty()) continue;
+    say("", text("rank ", rank, " ", warnings[rank]));
+    return;
+  }
+}
+
+void say_in_turn(const Speaker& speaker, const std::string& message) {
+  if (!speaker.is_first) std::this_thread::sleep_for(std::chrono::seconds(1));
+  say(text("rank ", speaker.rank, ": "), message);
+}
 
 void say(const std::string& prefix, std::string text) {
   for (char& c : text) {

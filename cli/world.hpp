@@ -43,7 +43,8 @@ struct RankRange {
 // What the ranks' machines have for them. Ranks of one machine share a clock too.
 struct Cores {
   int in_all = 1;      // cores that some rank may run on, of all machines
-  int of_process = 1;  // for this process: those it may run on, shared with its neighbours
+  int allowed = 1;     // those that this process may run on
+  int of_process = 1;  // its share of them: its neighbours may run there too
   int num_machines = 1;
   int machine = 0;               // this process's, 0 .. num_machines - 1
   int processes_on_machine = 1;  // of those that were started together
@@ -87,6 +88,9 @@ class World {
     return bytes_of_all / num_ranks * cores().processes_on_machine;
   }
 
+  // Memory that peers which are processes read in place; null where any memory is. Not collective.
+  virtual std::shared_ptr<void> allocate(std::int64_t bytes) = 0;
+
   // Runs body on each rank of this process and returns when all have ended; collective over the
   // processes. `deadline`: how long meet() waits. Rethrows the exception of the rank that failed
   // first.
@@ -111,10 +115,31 @@ void together(World& world, const std::function<void()>& step);
 // The texts of all processes, of any length: they travel in parts.
 std::vector<std::string> gather_long(World& world, const std::string& mine);
 
-// The ranks that were started before this process began to read its arguments, or threads.
-// Collective over them. Throws as making a mesh does.
-std::unique_ptr<World> find_world();
 std::unique_ptr<World> make_threads_world();
+
+// What who started this process says of it in its environment.
+enum class Starter { kNobody, kLauncher, kMpi };
+struct Started {
+  Starter by = Starter::kNobody;
+  int rank = 0;
+};
+// Throws Error(kInvalidArgument) where the variables of a launcher contradict each other.
+Started started_from_environment();
+// The ranks that were started with this process, or threads. Collective over them. Throws as
+// making a mesh does, and Error(kUnsupported) under mpirun where this build has no MPI.
+std::unique_ptr<World> find_world(const Started& started);
+
+// A line on standard error where a rank's threads are bound to fewer cores than there are threads.
+// Collective.
+void warn_where_bound(World& world, int threads);
+
+// Says a failure that other processes of the job may say too: the first to speak does so at once,
+// the others only where nobody has ended them for a second.
+struct Speaker {
+  int rank = 0;
+  bool is_first = true;
+};
+void say_in_turn(const Speaker& speaker, const std::string& text);
 
 // "cmm: " + prefix + text, in one line on standard error.
 void say(const std::string& prefix, std::string text);

@@ -33,6 +33,9 @@ class Axis {
   int num_ranks() const;
   const std::string& name() const { return name_; }
 
+  std::string_view transport_name() const;  // "threads", "shared memory", "MPI"
+  int num_hosts() const;                    // that its ranks lie on
+
   // What this rank did last on the axis: a line for each of its last 64 operations (plans, calls,
   // exchanges), the oldest first, with the chunks that have arrived and the rank that is waited
   // for. For people. Not collective; any thread may call it at any time.

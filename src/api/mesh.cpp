@@ -1,5 +1,6 @@
 #include "cmm/mesh.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <exception>
@@ -17,6 +18,11 @@ namespace cmm {
 
 int Axis::rank() const { return endpoint_->rank(); }
 int Axis::num_ranks() const { return endpoint_->num_ranks(); }
+std::string_view Axis::transport_name() const { return endpoint_->transport_name(); }
+int Axis::num_hosts() const {
+  const std::vector<int>& hosts = endpoint_->hosts();
+  return 1 + *std::max_element(hosts.begin(), hosts.end());
+}
 
 namespace {
 

@@ -51,12 +51,21 @@ struct ToolResult {
   std::string err;
 };
 
+// The words of a command line or the NAME=VALUEs of an environment, as the system takes them.
+inline std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// `variables`: NAME=VALUE, besides this process's environment.
 inline pid_t start_tool(std::vector<std::string> arguments, const std::string& out_path,
-                        const std::string& err_path) {
+                        const std::string& err_path, std::vector<std::string> variables = {}) {
   arguments.insert(arguments.begin(), CMM_TOOL_PATH);
-  std::vector<char*> words;
-  for (std::string& word : arguments) words.push_back(word.data());
-  words.push_back(nullptr);
+  for (char** at = environ; *at != nullptr; ++at) variables.emplace_back(*at);
+  std::vector<char*> words = pointers_to(arguments);
+  std::vector<char*> environment = pointers_to(variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
@@ -64,20 +73,25 @@ inline pid_t start_tool(std::vector<std::string> arguments, const std::string& o
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out_path.c_str(), kFlags, 0600);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err_path.c_str(), kFlags, 0600);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, CMM_TOOL_PATH, &actions, nullptr, words.data(), environ);
+  const int error =
+      posix_spawn(&pid, CMM_TOOL_PATH, &actions, nullptr, words.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("cannot start " CMM_TOOL_PATH);
   return pid;
 }
 
-inline ToolResult run_tool(const std::vector<std::string>& arguments) {
-  const Scratch scratch;
-  const std::string out_path = scratch.file("out"), err_path = scratch.file("err");
-  const pid_t pid = start_tool(arguments, out_path, err_path);
+// Waits for a process of the tool.
+inline ToolResult result_of(pid_t pid, const std::string& out_path, const std::string& err_path) {
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(out_path), content_of(err_path)};
+}
+
+inline ToolResult run_tool(const std::vector<std::string>& arguments) {
+  const Scratch scratch;
+  const std::string out_path = scratch.file("out"), err_path = scratch.file("err");
+  return result_of(start_tool(arguments, out_path, err_path), out_path, err_path);
 }
 
 // `line` cut at spaces.

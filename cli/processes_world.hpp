@@ -1,0 +1,44 @@
+// Ranks that are processes started together, of which this is one.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "world.hpp"
+
+namespace cmm::cli {
+
+class ProcessesWorld : public World {
+ public:
+  // Collective over the mesh, which has one axis "tp". `started_by`: for messages.
+  ProcessesWorld(Mesh mesh, std::string started_by);
+
+  std::optional<int> num_started() const override { return mesh_.num_ranks(); }
+  std::string_view started_by() const override { return started_by_; }
+  RankRange ranks_here(int /*num_ranks*/) const override { return {mesh_.rank(), 1}; }
+  const Cores& cores() const override { return cores_; }
+  int default_threads(int /*num_ranks*/) const override { return cores_.of_process; }
+  std::string_view transport() const override { return axis_.transport_name(); }
+  int num_hosts() const override { return axis_.num_hosts(); }
+  std::shared_ptr<void> allocate(std::int64_t bytes) override;
+
+  void run(int num_ranks, std::chrono::milliseconds deadline,
+           const std::function<void(Rank&)>& body) override;
+  std::vector<std::string> gather(const std::string& mine) override;
+  int finish(int exit_code) override;
+  // Errors that all have are said by rank 0. Of others one rank says the cause at once, rank 0
+  // where it can; whoever ends the rest of the job then ends those that still wait their turn.
+  int fail(const Failure& failure) override;
+
+ private:
+  Mesh mesh_;
+  Axis axis_;
+  std::string started_by_;
+  Cores cores_;
+};
+
+// cmm.mpi where this build has MPI (world_mpi.cpp), else an Error(kUnsupported) that says how to
+// get it (world_no_mpi.cpp).
+std::unique_ptr<World> make_mpi_world();
+
+}  // namespace cmm::cli

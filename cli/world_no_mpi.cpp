@@ -1,0 +1,14 @@
+// A build without MPI.
+#include "cmm/error.hpp"
+#include "processes_world.hpp"
+
+namespace cmm::cli {
+
+std::unique_ptr<World> make_mpi_world() {
+  throw Error(ErrorCode::kUnsupported,
+              "mpirun started this process, but this cmm was built without MPI; install "
+              "libopenmpi-dev or libmpich-dev, whichever mpirun belongs to, and build again, or "
+              "start ranks of one host with `cmm launch`");
+}
+
+}  // namespace cmm::cli

@@ -1,0 +1,201 @@
+// The commands on ranks that are processes.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "buffer.hpp"
+#include "files/matrix_writer.hpp"
+#include "generator.hpp"
+#include "run_as_ranks.hpp"
+
+namespace cmm::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(RunOnProcesses, HasTheHashOfThreads) {
+  const std::string line = "run --m 17 --k 101 --n 127 --repeats 2 --engine own --check --json";
+  const Json threads = Json::parse(run_tool(words_of(line + " --ranks 2")).out);
+  EXPECT_EQ(threads["transport"], "threads");
+  for (const char* algorithm : {"auto", "ring", "bidirectional", "recursive_doubling"}) {
+    const Json j = Json::parse(output_of(Ranks(3, line + " --algorithm " + algorithm)));
+    EXPECT_EQ(j["output_hash"], threads["output_hash"]) << algorithm;
+    EXPECT_EQ(j["correct"], true) << algorithm;
+    EXPECT_EQ(j["compared_elements"], 17 * 127);
+    EXPECT_EQ(j["ranks"], 3);
+    EXPECT_EQ(j["hosts"], 1);
+    EXPECT_EQ(j["transport"], "shared memory");
+    EXPECT_EQ(j["repeats"], 2);
+    EXPECT_FALSE(j["spread"].contains("in_place_then_gemm"));
+    EXPECT_DOUBLE_EQ(j["sequential_seconds"], j["spread"]["allgather_then_gemm"]["median"]);
+    for (const char* key : {"median_seconds", "bound_seconds", "peak_gflops"}) {
+      EXPECT_GT(j.at(key).get<double>(), 0.0) << key;
+    }
+  }
+}
+
+TEST(RunOnProcesses, TakesUnevenAndEmptyParts) {
+  for (const char* line : {"run --rows 3,0,5 --k 64 --n 2 --weights 2 --check --repeats 1",
+                           "run --m 0 --k 5 --n 7 --check --repeats 1",
+                           "run --rows 0,0,4 --k 3 --n 1 --transpose-y --check --repeats 1"}) {
+    EXPECT_NE(output_of(Ranks(3, line)).find("right: all"), std::string::npos) << line;
+  }
+}
+
+TEST(RunOnProcesses, RefusesOnceWhatAllGetWrong) {
+  expect_all_refuse(Ranks(3, "run --ranks 4"), 2,
+                    "cmm: rank 0: --ranks is 4 but cmm launch started 3 ranks");
+  expect_all_refuse(Ranks(2, "run --rows 1,2,3"), 2, "entries of --rows is 3 but");
+  expect_all_refuse(Ranks(2, "run --m -1"), 2, "--m");
+  expect_all_refuse(Ranks(2, "run --nonsense"), 2, "unknown argument --nonsense");
+  expect_all_refuse(Ranks(2, "run --m 100000 --k 1000000"), 2, "are available");
+  expect_all_refuse(Ranks(2, "run --m 1 --trace /nowhere/trace.json"), 3, "/nowhere/trace.json");
+}
+
+TEST(RunOnProcesses, NamesTheRankThatIsWrongAlone) {
+  expect_all_refuse(Ranks({words_of("run --m 4"), words_of("run --m 4"), words_of("run --m x")}), 2,
+                    "cmm: rank 2: --m is 'x'");
+  expect_all_refuse(Ranks({words_of("run --m 4"), words_of("run --m 5")}), 2, "disagree on m");
+}
+
+TEST(RunOnProcesses, PrintsHelpOnce) {
+  EXPECT_NE(output_of(Ranks(2, "run --help")).find("Examples:"), std::string::npos);
+}
+
+TEST(RunOnProcesses, RecordsTheCallOfAllRanks) {
+  const Scratch scratch;
+  const std::string path = scratch.file("trace.json");
+  output_of(Ranks(2, "run --m 64 --k 64 --n 96 --algorithm ring --repeats 1 --trace " + path));
+  const Json trace = Json::parse(content_of(path));
+  std::set<int> ranks;
+  for (const Json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X" && event.at("cat") == "call")
+      ranks.insert(event.at("pid").get<int>());
+  }
+  EXPECT_EQ(ranks, (std::set<int>{0, 1}));
+}
+
+// On this core alone while it lives; processes started meanwhile inherit that.
+class BoundToOneCore {
+ public:
+  BoundToOneCore() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~BoundToOneCore() { sched_setaffinity(0, sizeof before_, &before_); }
+
+ private:
+  cpu_set_t before_;
+};
+
+TEST(RunOnProcesses, WarnsWhereThreadsAreBoundToFewerCores) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "this machine has one core";
+  const BoundToOneCore bound;
+  const std::string line = "run --m 4 --k 8 --n 8 --repeats 1 --json ";
+  const std::vector<ToolResult> results = Ranks(2, line + "--threads 2").results();
+  EXPECT_EQ(results[0].exit_code, 0) << results[0].err;
+  EXPECT_EQ(results[0].err,
+            "cmm: rank 0 has 2 threads on the 1 core that its process is bound to; `mpirun "
+            "--bind-to none` leaves it all cores\n");
+  EXPECT_EQ(results[1].err, "");
+  EXPECT_EQ(Json::parse(output_of(Ranks(2, line)))["threads"], 1);
+}
+
+TEST(OtherCommandsOnProcesses, Work) {
+  const Json plan = Json::parse(
+      output_of(Ranks(3, "plan --m 100 --k 64 --n 96 --algorithm ring --pieces 2 --json")));
+  EXPECT_EQ(plan["algorithm"], "ring");
+  ASSERT_EQ(plan["ranks"].size(), 3u);
+  EXPECT_EQ(plan["ranks"][1]["received_bytes"], 67 * 64 * 2);
+
+  EXPECT_NE(output_of(Ranks(3, "check")).find("on 3 ranks (shared memory) and"), std::string::npos);
+
+  const Json bench =
+      Json::parse(output_of(Ranks(2, "bench --quick --dtype bf16 --repeats 1 --json")));
+  ASSERT_EQ(bench["rows"].size(), 3u);
+  EXPECT_GT(bench["rows"][2]["ratio_to_bound"].get<double>(), 0.0);
+}
+
+class MultiplyOnProcesses : public testing::Test {
+ protected:
+  void write(const std::string& name, DType dtype, std::int64_t rows, std::int64_t cols) {
+    Matrix m(dtype, rows, cols);
+    generate_block({7, rows}, {}, m.ref());
+    files::MatrixWriter writer(scratch_.file(name), dtype, rows, cols);
+    writer.write_rows(m.ref());
+    writer.commit();
+  }
+  std::string line(const std::string& out) const {
+    return "multiply " + scratch_.file("x.npy") + " " + scratch_.file("y.npy") + " -o " +
+           scratch_.file(out) + " --check --json ";
+  }
+  Scratch scratch_;
+};
+
+// Several calls, and an output that travels in several parts.
+TEST_F(MultiplyOnProcesses, WritesTheFileOfThreads) {
+  write("x.npy", DType::kBF16, 5000, 301);
+  write("y.npy", DType::kBF16, 301, 4201);
+  EXPECT_EQ(run_tool(words_of(line("threads.npy"))).exit_code, 0);
+  const Json j = Json::parse(output_of(Ranks(3, line("processes.npy") + "--algorithm ring")));
+  EXPECT_EQ(j["correct"], true);
+  EXPECT_EQ(j["algorithm"], "ring");
+  EXPECT_TRUE(content_of(scratch_.file("threads.npy")) ==
+              content_of(scratch_.file("processes.npy")));
+}
+
+TEST_F(MultiplyOnProcesses, ReadsEachStoredForm) {
+  write("x.npy", DType::kF32, 23, 37);
+  write("y.npy", DType::kF32, 29, 37);
+  const std::string hash = Json::parse(
+      run_tool(words_of(line("a.npy") + "--transpose-y --engine own")).out)["output_hash"];
+  EXPECT_EQ(
+      Json::parse(output_of(Ranks(4, line("b.npy") + "--transpose-y --engine own")))["output_hash"],
+      hash);
+  EXPECT_TRUE(content_of(scratch_.file("a.npy")) == content_of(scratch_.file("b.npy")));
+}
+
+TEST_F(MultiplyOnProcesses, NamesTheRankThatCannotOpenAFile) {
+  write("x.npy", DType::kF32, 5, 7);
+  write("y.npy", DType::kF32, 7, 3);
+  std::vector<std::vector<std::string>> lines(3, words_of(line("out.npy")));
+  lines[1][2] = scratch_.file("other.npy");
+  expect_all_refuse(Ranks(lines), 3, "cmm: rank 1: " + lines[1][2] + ": cannot open");
+  EXPECT_EQ(scratch_.names().size(), 2u);
+}
+
+// Long enough to be met in the middle. The output's unfinished file says that the ranks are there.
+TEST_F(MultiplyOnProcesses, EndsOnAllRanksWhenOneIsKilled) {
+  write("x.npy", DType::kF32, 1500, 1500);
+  write("y.npy", DType::kF32, 1500, 1500);
+  for (const std::size_t victim : {std::size_t{0}, std::size_t{2}}) {
+    Ranks ranks(3, line("out.npy") + "--isa portable");
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (scratch_.names().size() < 3 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ASSERT_EQ(kill(ranks.pid(victim), SIGKILL), 0);
+    const std::vector<ToolResult> results = ranks.results();
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      if (rank == victim) continue;
+      expect_refused(results[rank], 3, "rank " + std::to_string(victim));
+    }
+    EXPECT_FALSE(std::filesystem::exists(scratch_.file("out.npy")));
+    for (const std::string& name : scratch_.names()) {
+      if (name != "x.npy" && name != "y.npy") std::filesystem::remove(scratch_.file(name));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cmm::cli
