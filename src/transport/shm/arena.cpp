@@ -38,6 +38,8 @@ constexpr std::int64_t kMaxRangeBytes = 16 * 1024 * kGiB;
 
 // Reserved in one system call, which a signal undoes and makes start anew.
 constexpr std::int64_t kReserveStepBytes = 64 * kMiB;
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE of Linux 5.14
+
 // Below this the machine's memory is not weighed: reading it costs more than the reserving.
 constexpr std::int64_t kWeighedBytes = kMiB;
 
@@ -210,6 +212,8 @@ std::byte* Arena::allocate(std::int64_t bytes) {
     deallocate(data, bytes);
     throw;
   }
+  // Page tables too, so that the first call does not stop at each page. A hint.
+  madvise(data, static_cast<std::size_t>(num_pages * page_bytes()), kPopulateWrite);
   return data;
 }
 

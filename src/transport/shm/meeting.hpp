@@ -14,6 +14,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,7 +67,7 @@ class MeetingServer {
     std::uint64_t nonce = 0;
     Process process;
     std::string lost_how;
-    std::optional<Failure> owed;  // of a meeting that failed before this rank asked
+    std::deque<Failure> owed;  // of meetings that failed before this rank asked, the oldest first
     bool told = false;
   };
   using Clock = std::chrono::steady_clock;

@@ -17,6 +17,12 @@ namespace {
 // job, too few to use up the descriptors of rank 0.
 constexpr std::size_t kSpareConnections = 32;
 
+// Ten years: the clock counts nanoseconds in 63 bits.
+constexpr std::int64_t kLongestMs = std::int64_t{10} * 365 * 24 * 3'600'000;
+
+// Of failures kept for a rank that has not come, while another tries again and again.
+constexpr std::size_t kMaxOwed = 1000;
+
 // Takes as long for every token that differs, wherever it differs.
 bool same_token(const char (&given)[kMaxTokenBytes], const std::string& expected) {
   char padded[kMaxTokenBytes] = {};
@@ -216,10 +222,13 @@ std::optional<Failure> MeetingServer::objection(int key, const Message& message)
 void MeetingServer::ask(int key, const Message& message) {
   const std::optional<Failure> wrong = ended_.has_value() ? ended_ : objection(key, message);
   Connection& connection = connections_.at(key);
-  const bool has_seat = message.rank >= 0 && message.rank < config_.num_ranks &&
-                        (connection.rank == message.rank ||
-                         (connection.rank < 0 && seat(message.rank).connection < 0));
-  if (!has_seat) {
+  // A launcher's connection is one rank's, whatever its message says.
+  int rank = connection.rank;
+  if (rank < 0 && message.rank >= 0 && message.rank < config_.num_ranks &&
+      seat(message.rank).connection < 0) {
+    rank = message.rank;
+  }
+  if (rank < 0) {
     // Nobody's seat: told at once, on its connection.
     Message verdict;
     verdict.kind = Kind::kVerdict;
@@ -229,21 +238,19 @@ void MeetingServer::ask(int key, const Message& message) {
     if (!ended_.has_value()) fail(*wrong);
     return;
   }
-  connection.rank = message.rank;
-  Seat& mine = seat(message.rank);
+  connection.rank = rank;
+  Seat& mine = seat(rank);
   mine.connection = key;
   mine.nonce = message.nonce;
   mine.process = message.process;
-  if (mine.owed.has_value()) {
-    const Failure owed = *mine.owed;
-    mine.owed.reset();
-    tell(mine, owed);
+  if (!mine.owed.empty()) {
+    tell(mine, mine.owed.front());
+    mine.owed.pop_front();
     return;
   }
   if (attaching_) {
     // It asked, was answered, and starts anew without having said what became of that.
-    fail({ErrorCode::kPeerFailed, message.rank,
-          cat("rank ", message.rank, " left the meeting and came back")});
+    fail({ErrorCode::kPeerFailed, rank, cat("rank ", rank, " left the meeting and came back")});
     return;
   }
   mine.place = Place::kAsked;
@@ -260,7 +267,7 @@ void MeetingServer::ask(int key, const Message& message) {
     region_bytes_ = message.region_bytes;
   }
   region_bytes_ = std::min(region_bytes_, message.region_bytes);
-  const std::int64_t left_ms = std::clamp<std::int64_t>(message.deadline_ms, 0, 1'000'000'000);
+  const std::int64_t left_ms = std::clamp<std::int64_t>(message.deadline_ms, 0, kLongestMs);
   const auto deadline = Clock::now() + std::chrono::milliseconds(left_ms);
   if (!deadline_.has_value() || deadline < *deadline_) {
     deadline_ = deadline;
@@ -268,10 +275,10 @@ void MeetingServer::ask(int key, const Message& message) {
     deadline_rank_ = message.rank;
     set_timer();
   }
-  for (int rank = 0; rank < config_.num_ranks; ++rank) {
-    if (seat(rank).place != Place::kLost) continue;
-    fail({ErrorCode::kPeerFailed, rank,
-          cat("rank ", rank, " ", seat(rank).lost_how, " before the ranks had met")});
+  for (int other = 0; other < config_.num_ranks; ++other) {
+    if (seat(other).place != Place::kLost) continue;
+    fail({ErrorCode::kPeerFailed, other,
+          cat("rank ", other, " ", seat(other).lost_how, " before the ranks had met")});
     return;
   }
   if (count(Place::kAsked) == config_.num_ranks) answer_all();
@@ -335,7 +342,8 @@ void MeetingServer::fail(const Failure& failure) {
     if (told.place == Place::kAsked || told.place == Place::kAttached) {
       tell(told, failure);
     } else if (told.place == Place::kAbsent && !config_.one_meeting) {
-      told.owed = failure;
+      told.owed.push_back(failure);
+      if (told.owed.size() > kMaxOwed) told.owed.pop_front();
     }
   }
   forget_round();
