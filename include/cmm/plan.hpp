@@ -48,13 +48,22 @@ struct ProblemShape {
                                         // evenly, the first m % P ranks hold one more
 };
 
-// Everything unset is decided by the plan. The ranks must agree on algorithm, pieces and hosts;
-// the rest is each rank's own.
+// The links that join hosts, as the choice of the algorithm sees them; `cmm check --network`
+// measures them. The defaults are 10 Gbit/s Ethernet: what TCP leaves of it, and the round of a
+// small message.
+struct Network {
+  double bytes_per_second = 1.17e9;  // into one host, and out of it at the same time
+  double latency_seconds = 40e-6;    // of one message
+};
+
+// Everything unset is decided by the plan. The ranks must agree on algorithm, pieces, hosts and
+// network; the rest is each rank's own.
 struct Options {
   Algorithm algorithm = Algorithm::kAuto;
-  int pieces = 0;   // chunks per shard (bidirectional: per half shard); 0: the plan decides
-  int hosts = 0;    // hierarchical: number of hosts, each holding consecutive ranks; 0: 1
-  int threads = 1;  // threads that multiply for this rank, the caller included
+  int pieces = 0;  // chunks per shard (bidirectional: per half shard); 0: the plan decides
+  int hosts = 0;   // hierarchical: number of hosts, each holding consecutive ranks; 0: as found
+  Network network = {};  // between hosts; of no meaning on one
+  int threads = 1;       // threads that multiply for this rank, the caller included
   std::chrono::milliseconds deadline{60'000};  // of each call, from its start; > 0
   std::optional<Isa> isa = {};                 // default: default_isa()
   bool native_bf16 = true;  // false: bf16 products follow the fmaf chain on every machine
@@ -66,8 +75,9 @@ struct Options {
 struct Explanation {
   Algorithm algorithm = Algorithm::kDirect;
   int pieces = 1;
-  int hosts = 1;
-  int num_chunks = 0;  // of the whole x
+  std::string transport;  // "threads", "shared memory", "MPI"
+  int hosts = 1;          // as found, or as named in the options
+  int num_chunks = 0;     // of the whole x
   Isa isa = Isa::kPortable;
   Engine engine = Engine::kOwn;      // of the last call; before it, what kAuto chooses
   std::string numerics;              // which definition of the result applies
@@ -88,8 +98,9 @@ class Plan {
  public:
   // Collective over the axis. Either every rank gets a plan or every rank gets the same
   // Error(kInvalidArgument) that names what is wrong or on what they disagree (m, k, dtype, rows,
-  // number of right sides, algorithm, pieces, hosts); the mesh stays usable. Allocates everything
-  // a call needs. A plan serves any m up to its own; with explicit rows, exactly its own.
+  // number of right sides, algorithm, pieces, hosts, network); the mesh stays usable. Allocates
+  // everything a call needs. A plan serves any m up to its own; with explicit rows, exactly its
+  // own.
   static Plan make(const Axis& axis, const ProblemShape& shape, const Options& options = {});
 
   const ProblemShape& shape() const;

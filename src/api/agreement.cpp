@@ -72,6 +72,11 @@ void check_options(const ProblemShape& shape, const Options& options, int num_ra
     reject(cat("hosts=", options.hosts, " with algorithm ", algorithm_name(options.algorithm),
                "; only hierarchical takes hosts"));
   }
+  const Network& network = options.network;
+  if (!(network.bytes_per_second > 0) || !(network.latency_seconds >= 0)) {
+    reject(cat("network of ", network.bytes_per_second, " bytes/s and ", network.latency_seconds,
+               " s; the rate must be positive, the latency not negative"));
+  }
   const std::size_t num_sides = shape.n_local.size();
   if (!options.activations.empty() && options.activations.size() != num_sides) {
     reject(cat("activations has ", options.activations.size(), " entries; there are ", num_sides,
@@ -97,7 +102,9 @@ std::vector<std::pair<std::string, std::string>> agreed_fields(const ProblemShap
           {"rows", rows.empty() ? "even" : rows},
           {"algorithm", cat(algorithm_name(options.algorithm))},
           {"pieces", cat(options.pieces)},
-          {"hosts", cat(options.hosts)}};
+          {"hosts", cat(options.hosts)},
+          {"network", cat(options.network.bytes_per_second, " bytes/s, ",
+                          options.network.latency_seconds, " s")}};
 }
 
 std::string field_value(const std::string& text, std::size_t field) {

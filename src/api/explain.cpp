@@ -4,6 +4,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "api/gather_cost.hpp"
 #include "api/plan_state.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
@@ -31,7 +32,10 @@ std::string numerics_text(Engine engine, Isa isa, DType dtype) {
 void estimate_seconds(const api::PlanState& plan, Explanation& out) {
   const ProblemShape& shape = plan.shape();
   const Machine machine = known_machine(plan.isa(), shape.dtype);
-  const double num_ranks = plan.axis().num_ranks();
+  const std::vector<int>& hosts = plan.axis().endpoint().hosts();
+  const int my_host = hosts[static_cast<std::size_t>(plan.axis().rank())];
+  // Ranks that share this machine.
+  const auto num_ranks = static_cast<double>(std::count(hosts.begin(), hosts.end(), my_host));
   const double threads = num_ranks * plan.options().threads;
   const double cores = std::min<double>(threads, machine.num_cores);
   const auto n = static_cast<double>(
@@ -46,44 +50,41 @@ void estimate_seconds(const api::PlanState& plan, Explanation& out) {
       num_ranks;
   out.multiply_seconds =
       std::max(2.0 * m * n * k / rank_flops, k * n * elem_bytes / rank_bytes_per_second);
-  // A copied byte is read and written; a byte read in place is read once, by packing.
-  const auto moved = static_cast<double>(out.received_bytes + 2 * out.copied_bytes);
-  out.gather_seconds =
-      num_ranks == 1 ? 0.0 : kEntrySeconds * num_ranks + moved / rank_bytes_per_second;
-  // Packing reads the rows anyway, so in place only the entry shows. A copy shows in full: it is
-  // made by the threads that multiply.
-  out.exposed_seconds =
-      num_ranks == 1 ? 0.0
-                     : kEntrySeconds * num_ranks +
-                           2.0 * static_cast<double>(out.copied_bytes) / rank_bytes_per_second;
+  if (hosts.size() > 1) {
+    // A copied byte is read and written; a byte read in place is read once, by packing.
+    const auto moved = static_cast<double>(out.received_bytes + 2 * out.copied_bytes);
+    out.gather_seconds = kEntrySeconds * num_ranks + moved / rank_bytes_per_second;
+    // Packing reads the rows anyway, so in place only the entry shows. A copy shows in full: it is
+    // made by the threads that multiply.
+    out.exposed_seconds = kEntrySeconds * num_ranks +
+                          2.0 * static_cast<double>(out.copied_bytes) / rank_bytes_per_second;
+  }
+  if (out.hosts > 1) {
+    // What crosses the links hides behind the multiply, but for the first chunk and the last one's
+    // multiply.
+    const Network& network = plan.options().network;
+    const double crossing = api::gather_cost(plan.choice().schedule.algorithm, hosts)
+                                .seconds(network, plan.shard_bytes());
+    const double num_chunks = out.num_chunks;
+    out.gather_seconds += crossing;
+    out.exposed_seconds = std::max(0.0, crossing - out.multiply_seconds) +
+                          std::min(crossing, out.multiply_seconds) / num_chunks +
+                          network.latency_seconds;
+  }
   out.expected_seconds = out.multiply_seconds + out.exposed_seconds;
 }
 
 }  // namespace
-
-Algorithm Plan::algorithm() const {
-  switch (state().choice().schedule.algorithm) {
-    case schedule::Algorithm::kRing:
-      return Algorithm::kRing;
-    case schedule::Algorithm::kBidirectional:
-      return Algorithm::kBidirectional;
-    case schedule::Algorithm::kRecursiveDoubling:
-      return Algorithm::kRecursiveDoubling;
-    case schedule::Algorithm::kHierarchical:
-      return Algorithm::kHierarchical;
-    case schedule::Algorithm::kDirect:
-      break;
-  }
-  return Algorithm::kDirect;
-}
 
 Explanation Plan::explain() const {
   const api::PlanState& plan = state();
   const api::Choice& choice = plan.choice();
   Explanation out;
   out.algorithm = algorithm();
+  out.transport = plan.axis().endpoint().transport_name();
   out.pieces = choice.schedule.num_pieces;
-  out.hosts = choice.schedule.num_hosts;
+  out.hosts =
+      options().hosts != 0 ? options().hosts : api::num_hosts(plan.axis().endpoint().hosts());
   out.num_chunks = schedule::num_chunks(choice.schedule);
   out.isa = plan.isa();
   out.engine = plan.engine();
@@ -105,6 +106,7 @@ std::string Explanation::to_string() const {
   text << "algorithm    " << algorithm_name(algorithm) << ", " << pieces
        << (pieces == 1 ? " piece" : " pieces") << " per shard, " << num_chunks
        << (num_chunks == 1 ? " chunk\n" : " chunks\n") << "because      " << reason << "\n"
+       << "transport    " << transport << ", " << hosts << (hosts == 1 ? " host\n" : " hosts\n")
        << "multiply     " << isa_name(isa) << ", engine " << engine_name(engine) << "\n"
        << "numerics     " << numerics << "\n"
        << "x from peers " << received_bytes << " bytes, of these copied " << copied_bytes << "\n"

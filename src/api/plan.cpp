@@ -12,32 +12,6 @@ namespace cmm {
 namespace api {
 namespace {
 
-// Chunks of this size hide their latency and still overlap (256 KiB to 1 MiB were measured alike).
-constexpr std::int64_t kChunkBytes = std::int64_t{512} << 10;
-constexpr int kMaxPieces = 16;
-
-schedule::Algorithm to_schedule(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kRing:
-      return schedule::Algorithm::kRing;
-    case Algorithm::kBidirectional:
-      return schedule::Algorithm::kBidirectional;
-    case Algorithm::kRecursiveDoubling:
-      return schedule::Algorithm::kRecursiveDoubling;
-    case Algorithm::kHierarchical:
-      return schedule::Algorithm::kHierarchical;
-    case Algorithm::kAuto:
-    case Algorithm::kDirect:
-      break;
-  }
-  return schedule::Algorithm::kDirect;
-}
-
-std::int64_t largest_shard(const ProblemShape& shape, int num_ranks) {
-  if (shape.rows.empty()) return ceil_div(shape.m, num_ranks);
-  return *std::max_element(shape.rows.begin(), shape.rows.end());
-}
-
 Isa choose_isa(const ProblemShape& shape, const Options& options) {
   const Isa isa = options.isa.value_or(default_isa());
   if (!isa_supported(isa)) {
@@ -49,32 +23,6 @@ Isa choose_isa(const ProblemShape& shape, const Options& options) {
 }
 
 }  // namespace
-
-Choice choose(const ProblemShape& shape, const Options& options, const std::vector<int>& hosts) {
-  const auto num_ranks = static_cast<int>(hosts.size());
-  Choice choice;
-  choice.schedule = {.algorithm = to_schedule(options.algorithm),
-                     .num_ranks = num_ranks,
-                     .num_pieces = std::max(options.pieces, 1),
-                     .num_hosts = std::max(options.hosts, 1)};
-  if (options.algorithm == Algorithm::kAuto) {
-    choice.reason = num_ranks == 1
-                        ? "one rank holds all of x"
-                        : "all ranks share this process's memory: each reads its peers' rows where "
-                          "they lie, and any algorithm that copies would only add the copy";
-  } else {
-    choice.reason = "named by the caller";
-  }
-  const bool one_host = *std::max_element(hosts.begin(), hosts.end()) == 0;
-  const bool in_place = one_host && choice.schedule.algorithm == schedule::Algorithm::kDirect;
-  if (!in_place && options.pieces == 0) {
-    const std::int64_t shard_bytes = largest_shard(shape, num_ranks) * shape.k *
-                                     static_cast<std::int64_t>(dtype_bytes(shape.dtype));
-    choice.schedule.num_pieces =
-        static_cast<int>(std::clamp<std::int64_t>(shard_bytes / kChunkBytes, 1, kMaxPieces));
-  }
-  return choice;
-}
 
 Claim::Claim(const Axis& axis, const transport::History::Operation& operation)
     : endpoint_(axis.endpoint()) {
@@ -98,6 +46,7 @@ PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options&
   std::string mine;
   try {
     check_shape(shape, options, num_ranks);
+    check_hosts(options, endpoint.hosts());
     isa_ = choose_isa(shape, options);
     if (gemm::LibraryMatrix::preferred(shape.dtype)) engine_ = Engine::kOneDnn;
   } catch (const Error& error) {
@@ -149,24 +98,11 @@ std::int64_t PlanState::rows_of(int rank, std::int64_t m) const {
   return even_part(m, axis_.num_ranks(), rank).size();
 }
 
+std::int64_t PlanState::shard_bytes() const {
+  return largest_shard_bytes(shape_, axis_.num_ranks());
+}
+
 }  // namespace api
-
-std::string_view algorithm_name(Algorithm algorithm) {
-  return algorithm == Algorithm::kAuto ? "auto"
-                                       : schedule::algorithm_name(api::to_schedule(algorithm));
-}
-
-Algorithm parse_algorithm(std::string_view name) {
-  std::string known;
-  for (const Algorithm algorithm :
-       {Algorithm::kAuto, Algorithm::kDirect, Algorithm::kRing, Algorithm::kBidirectional,
-        Algorithm::kRecursiveDoubling, Algorithm::kHierarchical}) {
-    if (algorithm_name(algorithm) == name) return algorithm;
-    known += cat(known.empty() ? "" : ", ", algorithm_name(algorithm));
-  }
-  throw Error(ErrorCode::kInvalidArgument,
-              cat("unknown algorithm '", name, "'; known are ", known));
-}
 
 Plan Plan::make(const Axis& axis, const ProblemShape& shape, const Options& options) {
   return Plan(std::make_shared<api::PlanState>(axis, shape, options));

@@ -58,6 +58,8 @@ class PlanState {
   int num_outputs() const { return options_.swiglu ? 1 : static_cast<int>(shape_.n_local.size()); }
   std::int64_t rows_of(int rank, std::int64_t m) const;
   std::int64_t workspace_bytes() const { return executor_->workspace_bytes(); }
+  // Of the largest shard.
+  std::int64_t shard_bytes() const;
   // Chunks that this rank fetches into slots, of those it receives; the rest is read in place.
   int num_fetches() const { return executor_->gather().num_fetches(); }
   // For tests: called at the named points of every later call.
@@ -100,6 +102,11 @@ void check_shape(const ProblemShape& shape, const Options& options, int num_rank
 // are wrong (`mine` not empty) or the ranks disagree.
 void agree(const Axis& axis, const ProblemShape& shape, const Options& options,
            const std::string& mine, const Deadline& deadline);
+
+std::int64_t largest_shard_bytes(const ProblemShape& shape, int num_ranks);
+
+// Throws Error(kInvalidArgument) where the algorithm does not fit the ranks' hosts.
+void check_hosts(const Options& options, const std::vector<int>& hosts);
 
 // `hosts`: that of each rank, as Endpoint::hosts().
 Choice choose(const ProblemShape& shape, const Options& options, const std::vector<int>& hosts);
