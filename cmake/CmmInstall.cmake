@@ -1,10 +1,16 @@
-# What `cmake --install` puts where: library, headers, tool, CMake package cmm::cmm, pkg-config file.
+# What `cmake --install` puts where: library, headers, tool, CMake package
+# (cmm::cmm and, as component mpi, cmm::mpi), pkg-config file.
 # The installed tree can be moved: no file in it names its own place.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS cmm EXPORT cmm-targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cmm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp")
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "mpi.hpp" EXCLUDE)
+if(CMM_HAS_MPI)
+  install(TARGETS cmm_mpi EXPORT cmm-mpi-targets)
+  install(FILES ${PROJECT_SOURCE_DIR}/include/cmm/mpi.hpp
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cmm)
+endif()
 if(TARGET cmm_tool)
   file(RELATIVE_PATH to_library ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(cmm_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")
@@ -13,6 +19,9 @@ endif()
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/cmm)
 install(EXPORT cmm-targets NAMESPACE cmm:: DESTINATION ${package_directory})
+if(CMM_HAS_MPI)
+  install(EXPORT cmm-mpi-targets NAMESPACE cmm:: DESTINATION ${package_directory})
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/cmmConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/cmmConfig.cmake
                               INSTALL_DESTINATION ${package_directory})

@@ -31,7 +31,7 @@ endfunction()
 # cmm_test(NAME LABEL label TIMEOUT seconds SOURCES...): a GoogleTest program, run as one test.
 # Target tests_<label> builds all of one label; a label not listed here is an error.
 if(CMM_TESTS)
-  foreach(label unit ranks procs cli long)
+  foreach(label unit ranks procs mpi cli long)
     add_custom_target(tests_${label})
   endforeach()
 endif()
@@ -50,6 +50,33 @@ function(cmm_test name)
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
                                           ENVIRONMENT "${sanitizer_options}")
   add_dependencies(tests_${arg_LABEL} ${name})
+endfunction()
+
+# cmm_mpi_test(NAME TIMEOUT seconds RANKS n... SOURCES... [ARGUMENTS argument...]): a GoogleTest
+# program with a main of its own, run as one test for each number of ranks.
+function(cmm_mpi_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "RANKS;SOURCES;ARGUMENTS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE cmm_mpi cmm_flags GTest::gtest)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  add_dependencies(tests_mpi ${name})
+  foreach(num_ranks IN LISTS arg_RANKS)
+    set(test ${name}_${num_ranks})
+    if(CMM_MPIEXEC)
+      add_test(NAME ${test} COMMAND ${CMM_MPIEXEC} ${num_ranks} $<TARGET_FILE:${name}>
+                                    ${arg_ARGUMENTS})
+      # Ranks that wait for each other on too few cores take long: not beside other tests.
+      set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ON)
+    else()
+      cmm_skipped_test(${test} mpi "nothing here starts MPI's ranks (mpiexec is missing)")
+    endif()
+  endforeach()
+endfunction()
+
+# cmm_skipped_test(NAME LABEL REASON): what ctest lists as skipped.
+function(cmm_skipped_test name label reason)
+  add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${reason}")
+  set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_REGULAR_EXPRESSION "skipped:")
 endfunction()
 
 # cmm_bench(NAME SOURCES...): a benchmark program that `./dev bench` runs. It takes `--json FILE`.

@@ -42,8 +42,9 @@ void Group::enter(std::uint64_t kind) {
   mine().operation.store((++sequence_ << kKindBits) | kind, std::memory_order_release);
 }
 
-void Group::await_all(Counter Member::*counter, std::uint64_t value, const Deadline& deadline) {
-  Wait wait(*this);
+void Group::await_all(Counter Member::*counter, std::uint64_t value, const Deadline& deadline,
+                      Dozer& dozer) {
+  Wait wait(dozer);
   for (int index = 0; index < size(); ++index) {
     const Counter& count = member(index).*counter;
     while (count.load(std::memory_order_acquire) < value) {
@@ -70,7 +71,9 @@ void Group::await_all(Counter Member::*counter, std::uint64_t value, const Deadl
 
 // Texts longer than a Member holds take several rounds; all ranks make as many as the longest
 // needs.
-std::vector<std::string> Group::exchange(const std::string& text, const Deadline& deadline) {
+std::vector<std::string> Group::exchange(const std::string& text, const Deadline& deadline,
+                                         Dozer* dozer) {
+  Dozer& sleeper = dozer != nullptr ? *dozer : *this;
   enter(0);
   ++num_exchanges_;
   std::vector<std::string> all(static_cast<std::size_t>(size()));
@@ -79,13 +82,13 @@ std::vector<std::string> Group::exchange(const std::string& text, const Deadline
   for (std::uint64_t round = 0; round < rounds; ++round) {
     const std::uint64_t number = ++num_rounds_;
     // Our text of the round before may be overwritten once everybody has read it.
-    await_all(&Member::read, number - 1, deadline);
+    await_all(&Member::read, number - 1, deadline, sleeper);
     const std::size_t begin = std::min(text.size(), round * kTextBytes);
     std::memcpy(mine().text, text.data() + begin, std::min(text.size() - begin, kTextBytes));
     mine().total_bytes = text.size();
     mine().written.store(number, std::memory_order_release);
     wake_all();
-    await_all(&Member::written, number, deadline);
+    await_all(&Member::written, number, deadline, sleeper);
     for (int index = 0; index < size(); ++index) {
       const auto i = static_cast<std::size_t>(index);
       if (round == 0) {

@@ -43,8 +43,10 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
     return space().at(config_.members[static_cast<std::size_t>(index)], address, bytes);
   }
 
-  // Collective over the group. The texts of all, by index.
-  std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline);
+  // Collective over the group. The texts of all, by index. `dozer` sleeps in this group's place,
+  // where the rank must look at more than this group while it waits.
+  std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline,
+                                    Dozer* dozer = nullptr);
 
   // Marks the start of this rank's next operation on the axis: kind 0 an exchange, c + 1 a call of
   // channel c. Peers that wait for this rank compare.
@@ -102,7 +104,8 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   }
   Member& mine() const { return member(config_.index); }
 
-  void await_all(Counter Member::*counter, std::uint64_t value, const Deadline& deadline);
+  void await_all(Counter Member::*counter, std::uint64_t value, const Deadline& deadline,
+                 Dozer& dozer);
   void check_operation(int index);
   void retire(std::byte* data, std::int64_t bytes) noexcept;
   void free_retired();

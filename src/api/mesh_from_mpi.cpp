@@ -1,0 +1,78 @@
+// The part of the interface that knows of MPI; in the library cmm::mpi, not in cmm::cmm.
+#include "api/mesh_from_mpi.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "api/axes.hpp"
+#include "base/text.hpp"
+#include "cmm/error.hpp"
+#include "cmm/mpi.hpp"
+
+namespace cmm {
+namespace {
+
+// Peers learn that this rank makes no more calls: MPI_Finalize waits for them.
+void finalize() {
+  if (!transport::mpi::running()) return;
+  transport::mpi::leave_all("its process has come to its end");
+  MPI_Finalize();
+}
+
+void initialize() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (initialized != 0) return;
+  int level = 0;
+  transport::mpi::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level),
+                        "MPI_Init_thread");
+  std::atexit(finalize);
+}
+
+}  // namespace
+
+namespace api {
+
+transport::mpi::MeshConfig mesh_config(MPI_Comm comm, const std::vector<AxisSize>& axes) {
+  transport::mpi::MeshConfig config = {.comm = comm, .axes = axes_text(axes), .lines = {}};
+  int rank = 0;
+  int comm_size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &comm_size);
+  try {
+    const int num_ranks = check_axes(axes);
+    if (num_ranks != comm_size) {
+      throw Error(ErrorCode::kInvalidArgument, cat("the axes ", config.axes, " have ", num_ranks,
+                                                   " ranks; the communicator has ", comm_size));
+    }
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      const AxisGroup group = axis_group(axes, axis, rank);
+      config.lines.push_back({group.members, group.rank, group.number});
+    }
+  } catch (const Error& error) {
+    config.wrong = error.what();
+  }
+  return config;
+}
+
+}  // namespace api
+
+Mesh mesh_from_mpi(MPI_Comm comm, const std::vector<AxisSize>& axes, const MpiOptions& options) {
+  const transport::mpi::ThreadRule threads;  // throws where MPI is not running
+  transport::mpi::MeshConfig config = api::mesh_config(comm, axes);
+  if (options.deadline.count() <= 0) {
+    config.wrong = cat("deadline=", options.deadline.count(), " ms; it must be positive");
+  }
+  const Deadline deadline(std::max(options.deadline, std::chrono::milliseconds(1)));
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return Mesh(rank, axes, transport::mpi::make_endpoints(config, deadline));
+}
+
+Mesh mesh_from_environment(const std::vector<AxisSize>& axes, const MpiOptions& options) {
+  if (rank_environment().has_value()) return Mesh::from_environment(axes, options.deadline);
+  initialize();
+  return mesh_from_mpi(MPI_COMM_WORLD, axes, options);
+}
+
+}  // namespace cmm

@@ -1,0 +1,273 @@
+#include "transport/mpi/channel.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.hpp"
+#include "base/integers.hpp"
+#include "base/text.hpp"
+
+namespace cmm::transport::mpi {
+namespace {
+
+// Each costs some tenths of a microsecond, and MPI moves all messages at every one.
+constexpr int kTestsPerPoll = 16;
+
+}  // namespace
+
+Channel::Channel(std::shared_ptr<Mailbox> mailbox, std::uint64_t number, const ChannelShape& shape,
+                 std::shared_ptr<memory::Channel> local)
+    : mailbox_(std::move(mailbox)),
+      number_(number),
+      local_(std::move(local)),
+      fetchers_(shape.fetchers.size()),
+      num_sending_(static_cast<std::size_t>(shape.num_chunks), 0),
+      receives_(static_cast<std::size_t>(shape.num_chunks)) {
+  std::set<int> receivers;
+  std::size_t num_requests = receives_.size();
+  for (std::size_t chunk = 0; chunk < fetchers_.size(); ++chunk) {
+    for (const int rank : shape.fetchers[chunk]) {
+      if (local_index(rank) >= 0) continue;
+      fetchers_[chunk].push_back(rank);
+      receivers.insert(rank);
+      ++num_requests;
+    }
+  }
+  receivers_.assign(receivers.begin(), receivers.end());
+  // Calls allocate nothing, but where chunks are cut into several messages.
+  requests_.reserve(num_requests);
+  expected_.reserve(receives_.size());
+}
+
+Channel::~Channel() {
+  const CallsLock lock(calls_mutex());
+  give_up_receives();
+  if (requests_.empty()) return;
+  mailbox_->world().mark_unclean();
+  std::vector<MPI_Request> handles;
+  for (const Request& request : requests_) handles.push_back(request.handle);
+  abandon({std::move(handles), local_});
+}
+
+void Channel::begin(const CallHeader& header) {
+  local_->begin(header);
+  const CallsLock lock(calls_mutex());
+  header_ = header;
+  mailbox_->enter_call(number_, header, receivers_);
+}
+
+void Channel::end() {
+  local_->end();
+  if (!mailbox_->group()->dead()) return;
+  const CallsLock lock(calls_mutex());
+  give_up_receives();
+}
+
+// What has begun to arrive may not be called back: its memory, which is the group's, then stays as
+// long as this process.
+void Channel::give_up_receives() {
+  expected_.clear();
+  if (!running() || !mailbox_->world().threads().may_call()) return;
+  const auto given_up = [](Request& request) {
+    if (request.sends) return false;
+    int done = 0;
+    MPI_Cancel(&request.handle);
+    MPI_Test(&request.handle, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  };
+  requests_.erase(std::remove_if(requests_.begin(), requests_.end(), given_up), requests_.end());
+}
+
+void Channel::offer(int chunk, const Rows& rows) {
+  local_->offer(chunk, rows);
+  const CallsLock lock(calls_mutex());
+  for (const int peer : fetchers_[static_cast<std::size_t>(chunk)]) {
+    const Rows shared = local_->shared_rows(chunk);
+    const std::int64_t count = num_parts(shared);
+    for (std::int64_t i = 0; i < count; ++i) send(part(shared, i), peer, chunk);
+  }
+}
+
+// Asked until it is true, at the end of a call, when nobody polls any more.
+bool Channel::released(int chunk) {
+  {
+    const CallsLock lock(calls_mutex());
+    move_messages();
+    if (num_sending_[static_cast<std::size_t>(chunk)] > 0) return false;
+  }
+  return local_->released(chunk);
+}
+
+void Channel::fetch(int peer, int chunk, std::byte* into, std::int64_t num_rows,
+                    std::int64_t row_bytes) {
+  const int index = local_index(peer);
+  if (index >= 0) return local_->fetch(index, chunk, into, num_rows, row_bytes);
+  const CallsLock lock(calls_mutex());
+  Receive& receive = receives_[static_cast<std::size_t>(chunk)];
+  CMM_DCHECK(receive.num_left == 0 && receive.num_pending == 0);
+  receive = {.peer = peer, .into = {into, num_rows, row_bytes, row_bytes}};
+  receive.num_left = num_parts(receive.into);
+  expected_.push_back(chunk);
+}
+
+bool Channel::fetched(int peer, int chunk) {
+  const int index = local_index(peer);
+  if (index >= 0) return local_->fetched(index, chunk);
+  const CallsLock lock(calls_mutex());
+  mailbox_->group()->check_alive();
+  const Receive& receive = receives_[static_cast<std::size_t>(chunk)];
+  if (!receive.wrong.empty()) throw Error(ErrorCode::kInvalidArgument, receive.wrong, peer);
+  if (receive.num_left == 0 && receive.num_pending == 0) return true;
+  if (mailbox_->left(peer)) mailbox_->throw_left(peer);
+  return false;
+}
+
+// Both ends cut a chunk alike: into as many whole rows as a message may hold, or, where it may not
+// hold one, each row by itself.
+std::int64_t Channel::num_parts(const Rows& rows) const {
+  const std::int64_t limit = mailbox_->world().max_message_bytes();
+  if (rows.num_rows == 0 || rows.row_bytes == 0) return 1;
+  if (rows.row_bytes > limit) return rows.num_rows * ceil_div(rows.row_bytes, limit);
+  return ceil_div(rows.num_rows, limit / rows.row_bytes);
+}
+
+Channel::Part Channel::part(const Rows& rows, std::int64_t i) const {
+  const std::int64_t limit = mailbox_->world().max_message_bytes();
+  if (rows.num_rows == 0 || rows.row_bytes == 0) return {};
+  auto* const data = const_cast<std::byte*>(rows.data);
+  if (rows.row_bytes <= limit) {
+    const std::int64_t most = limit / rows.row_bytes;
+    return {.data = data + i * most * rows.stride_bytes,
+            .num_rows = std::min(most, rows.num_rows - i * most),
+            .row_bytes = rows.row_bytes,
+            .stride_bytes = rows.stride_bytes};
+  }
+  const std::int64_t per_row = ceil_div(rows.row_bytes, limit);
+  const std::int64_t begin = i % per_row * limit;
+  const std::int64_t bytes = std::min(limit, rows.row_bytes - begin);
+  return {.data = data + i / per_row * rows.stride_bytes + begin,
+          .num_rows = 1,
+          .row_bytes = bytes,
+          .stride_bytes = bytes};
+}
+
+void Channel::send(const Part& part, int peer, int chunk) {
+  MPI_Datatype type = MPI_BYTE;
+  auto count = static_cast<int>(part.num_rows * part.row_bytes);
+  if (part.num_rows > 1 && part.stride_bytes != part.row_bytes) {
+    mailbox_->require(
+        MPI_Type_create_hvector(static_cast<int>(part.num_rows), static_cast<int>(part.row_bytes),
+                                static_cast<MPI_Aint>(part.stride_bytes), MPI_BYTE, &type),
+        "MPI_Type_create_hvector");
+    MPI_Type_commit(&type);
+    count = 1;
+  }
+  Request& request = requests_.emplace_back(Request{.chunk = chunk, .peer = peer, .sends = true});
+  const int code = MPI_Isend(part.data, count, type, mailbox_->world_rank(peer),
+                             mailbox_->chunk_tag(chunk), mailbox_->world().comm(), &request.handle);
+  if (type != MPI_BYTE) MPI_Type_free(&type);  // MPI keeps it as long as the message needs it
+  if (code != MPI_SUCCESS) requests_.pop_back();
+  mailbox_->require(code, "MPI_Isend", peer);
+  mailbox_->count_sent(peer);
+  ++num_sending_[static_cast<std::size_t>(chunk)];
+}
+
+void Channel::poll() {
+  const CallsLock lock(calls_mutex(), std::try_to_lock);
+  if (lock.owns_lock()) move_messages();  // else another thread of ours moves messages
+}
+
+void Channel::move_messages() {
+  mailbox_->poll();
+  if (!mailbox_->world().threads().may_call()) return;
+  match_expected();
+  int num_tests = 0;
+  for (std::size_t left = requests_.size(); left > 0 && num_tests < kTestsPerPoll; --left) {
+    if (next_test_ >= requests_.size()) next_test_ = 0;
+    const Request request = requests_[next_test_];
+    int done = 0;
+    const int code = MPI_Test(&requests_[next_test_].handle, &done, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && done == 0) {
+      ++next_test_;
+      ++num_tests;
+      continue;
+    }
+    requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(next_test_));
+    if (request.sends) {
+      --num_sending_[static_cast<std::size_t>(request.chunk)];
+    } else {
+      --receives_[static_cast<std::size_t>(request.chunk)].num_pending;
+      mailbox_->count_received(request.peer);
+    }
+    mailbox_->require(code, request.sends ? "MPI_Isend" : "MPI_Imrecv", request.peer);
+  }
+}
+
+// A chunk is received only once its sender is known to make the same call as this rank and its size
+// is known to be right. So a message that is too long is an error of ours and not of MPI's, which
+// in MPICH would end the program. Little is lost: what is large waits for its receiver in any case.
+void Channel::match_expected() {
+  int num_probes = 0;
+  for (std::size_t left = expected_.size(); left > 0 && num_probes < kTestsPerPoll; --left) {
+    if (next_probe_ >= expected_.size()) next_probe_ = 0;
+    const int chunk = expected_[next_probe_];
+    Receive& receive = receives_[static_cast<std::size_t>(chunk)];
+    if (!mailbox_->entered(receive.peer, number_, header_.call)) {
+      ++next_probe_;
+      continue;
+    }
+    while (receive.num_left > 0 && match_next(chunk, receive)) {
+    }
+    if (receive.num_left == 0) {
+      expected_.erase(expected_.begin() + static_cast<std::ptrdiff_t>(next_probe_));
+    } else {
+      ++next_probe_;
+      ++num_probes;
+    }
+  }
+}
+
+bool Channel::match_next(int chunk, Receive& receive) {
+  int found = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  mailbox_->require(MPI_Improbe(mailbox_->world_rank(receive.peer), mailbox_->chunk_tag(chunk),
+                                mailbox_->world().comm(), &found, &message, &status),
+                    "MPI_Improbe", receive.peer);
+  if (found == 0) return false;
+  const Part into = part(receive.into, num_parts(receive.into) - receive.num_left);
+  const std::int64_t expected_bytes = into.num_rows * into.row_bytes;
+  MPI_Count num_bytes = 0;
+  MPI_Get_elements_x(&status, MPI_BYTE, &num_bytes);
+  if (num_bytes != expected_bytes) {
+    receive.wrong = cat("rank ", receive.peer, " sent ", num_bytes, " bytes of chunk ", chunk,
+                        " where ", expected_bytes, " were expected");
+    receive.num_left = 0;
+    return true;
+  }
+  Request& request =
+      requests_.emplace_back(Request{.chunk = chunk, .peer = receive.peer, .sends = false});
+  const int code =
+      MPI_Imrecv(into.data, static_cast<int>(expected_bytes), MPI_BYTE, &message, &request.handle);
+  if (code != MPI_SUCCESS) requests_.pop_back();
+  mailbox_->require(code, "MPI_Imrecv", receive.peer);
+  --receive.num_left;
+  ++receive.num_pending;
+  return true;
+}
+
+std::string Channel::silence_of(int peer) const {
+  const int index = local_index(peer);
+  if (index >= 0) return local_->silence_of(index);
+  const CallsLock lock(calls_mutex());
+  return mailbox_->silence_of(peer);
+}
+
+bool Channel::offered(int peer, int chunk) { return local_->offered(local_index(peer), chunk); }
+
+void Channel::doze() {
+  poll();
+  mailbox_->doze();
+}
+
+}  // namespace cmm::transport::mpi

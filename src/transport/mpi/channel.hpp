@@ -1,0 +1,91 @@
+// A channel of an axis whose ranks are on several hosts. Chunks travel as messages between hosts
+// and through shared memory within one, which memory::Channel does.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "transport/memory/channel.hpp"
+#include "transport/mpi/mailbox.hpp"
+
+namespace cmm::transport::mpi {
+
+class Channel final : public transport::Channel {
+ public:
+  // `local` is the same channel among the ranks of this host. Throws Error(kUnsupported) where MPI
+  // has too few tags for the chunks.
+  Channel(std::shared_ptr<Mailbox> mailbox, std::uint64_t number, const ChannelShape& shape,
+          std::shared_ptr<memory::Channel> local);
+  ~Channel() override;
+
+  void begin(const CallHeader& header) override;
+  void end() override;
+  void check_alive() const override { mailbox_->group()->check_alive(); }
+  int quiesce(std::chrono::milliseconds limit) override { return local_->quiesce(limit); }
+
+  void offer(int chunk, const Rows& rows) override;
+  bool released(int chunk) override;
+
+  void fetch(int peer, int chunk, std::byte* into, std::int64_t num_rows,
+             std::int64_t row_bytes) override;
+  bool fetched(int peer, int chunk) override;
+  void poll() override;
+  bool any_thread() const override { return mailbox_->world().threads().any_thread(); }
+
+  std::string silence_of(int peer) const override;
+  bool offered(int peer, int chunk) override;
+  Rows look(int peer, int chunk) const override { return local_->look(local_index(peer), chunk); }
+  void release(int peer, int chunk) override { local_->release(local_index(peer), chunk); }
+
+  void doze() override;
+  void rise() override { mailbox_->rise(); }
+
+ private:
+  // A chunk on its way from a peer, as one message or, where it is large, several.
+  struct Receive {
+    int peer = -1;
+    Rows into;
+    std::int64_t num_left = 0;     // messages not matched yet
+    std::int64_t num_pending = 0;  // matched, and not all here yet
+    std::string wrong = {};        // what is wrong with one of them
+  };
+  struct Request {
+    int chunk = -1;
+    int peer = -1;
+    bool sends = false;
+    MPI_Request handle = MPI_REQUEST_NULL;
+  };
+  // What one message carries.
+  struct Part {
+    std::byte* data = nullptr;
+    std::int64_t num_rows = 0;
+    std::int64_t row_bytes = 0;
+    std::int64_t stride_bytes = 0;
+  };
+
+  int local_index(int peer) const { return mailbox_->local_index(peer); }
+  std::int64_t num_parts(const Rows& rows) const;
+  Part part(const Rows& rows, std::int64_t i) const;
+  // With the lock held:
+  void send(const Part& part, int peer, int chunk);
+  void move_messages();
+  void match_expected();
+  bool match_next(int chunk, Receive& receive);  // false: it has not come yet
+  void give_up_receives();
+
+  std::shared_ptr<Mailbox> mailbox_;
+  const std::uint64_t number_;
+  std::shared_ptr<memory::Channel> local_;
+  std::vector<std::vector<int>> fetchers_;  // by chunk, on other hosts
+  std::vector<int> receivers_;              // all of those, each once
+  CallHeader header_;
+
+  std::vector<int> num_sending_;   // by chunk
+  std::vector<Receive> receives_;  // by chunk
+  std::vector<int> expected_;      // chunks whose messages are not all matched
+  std::size_t next_probe_ = 0;
+  std::vector<Request> requests_;  // that MPI works on
+  std::size_t next_test_ = 0;
+};
+
+}  // namespace cmm::transport::mpi

@@ -1,0 +1,124 @@
+#include "transport/mpi/endpoint.hpp"
+
+#include <charconv>
+
+#include "base/text.hpp"
+#include "transport/mpi/channel.hpp"
+#include "transport/mpi/exchange.hpp"
+#include "transport/mpi/retired.hpp"
+
+namespace cmm::transport::mpi {
+namespace {
+
+class MpiEndpoint final : public Endpoint {
+ public:
+  MpiEndpoint(const Mailbox::Config& config, std::vector<int> hosts)
+      : Endpoint(config.group->history()),
+        mailbox_(std::make_shared<Mailbox>(config)),
+        hosts_(std::move(hosts)) {}
+  ~MpiEndpoint() override {
+    leave("its handle on the axis was destroyed");
+    if (group().space().owned_by_this_process()) retire(std::move(mailbox_));
+  }
+
+  int rank() const override { return mailbox_->rank(); }
+  int num_ranks() const override { return mailbox_->num_ranks(); }
+  std::string_view transport_name() const override { return "MPI"; }
+  const std::vector<int>& hosts() const override { return hosts_; }
+
+  std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline) override {
+    check_thread();
+    return mpi::exchange(*mailbox_, mine, deadline);
+  }
+
+  std::unique_ptr<transport::Channel> open_channel(const ChannelShape& shape,
+                                                   const Deadline& deadline) override {
+    check_thread();
+    if (shape.num_chunks > mailbox_->world().max_chunks()) {
+      throw Error(
+          ErrorCode::kUnsupported,
+          cat("the plan has ", shape.num_chunks, " chunks; the tags of this MPI tell at most ",
+              mailbox_->world().max_chunks(), " apart: take fewer pieces"));
+    }
+    const std::uint64_t number = num_channels_++;
+    auto local = std::make_shared<memory::Channel>(mailbox_->group(), number, local_part(shape));
+    std::vector<std::int64_t> addresses(static_cast<std::size_t>(group().size()), -1);
+    const std::vector<std::string> all = exchange(cat(local->board_address()), deadline);
+    for (int index = 0; index < group().size(); ++index) {
+      const std::string& text = all[static_cast<std::size_t>(group().rank_of(index))];
+      std::from_chars(text.data(), text.data() + text.size(),
+                      addresses[static_cast<std::size_t>(index)]);
+    }
+    local->connect(addresses);
+    return std::make_unique<Channel>(mailbox_, number, shape, std::move(local));
+  }
+
+  Block allocate(std::int64_t bytes) override { return group().allocate(bytes); }
+
+  void fail(const Error& error) override {
+    const CallsLock lock(calls_mutex());
+    mailbox_->fail(error);
+    told_.store(true, std::memory_order_relaxed);
+  }
+  void check_alive() const override { group().check_alive(); }
+  void check_usable() const override {
+    if (!group().space().owned_by_this_process()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "this mesh was made by the process from which this one was forked; a forked "
+                  "process cannot use MPI");
+    }
+    if (group().dead()) {
+      const Error cause = group().cause();
+      if (!told_.exchange(true, std::memory_order_relaxed)) throw cause;
+      throw mesh_dead(cause);
+    }
+    check_thread();
+  }
+  void leave(const char* reason) override {
+    if (!group().space().owned_by_this_process()) return;
+    const CallsLock lock(calls_mutex());
+    mailbox_->leave(reason);
+  }
+
+ private:
+  memory::Group& group() const { return *mailbox_->group(); }
+
+  // Of this host, by index in the group.
+  ChannelShape local_part(ChannelShape shape) const {
+    for (std::vector<int>& fetchers : shape.fetchers) {
+      std::vector<int> local;
+      for (const int rank : fetchers) {
+        const int index = mailbox_->local_index(rank);
+        if (index >= 0) local.push_back(index);
+      }
+      fetchers = std::move(local);
+    }
+    return shape;
+  }
+
+  void check_thread() const {
+    if (!running()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "MPI was finalised; this mesh cannot be used any more");
+    }
+    const ThreadRule& threads = mailbox_->world().threads();
+    if (threads.may_call()) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("MPI was initialised with ", level_name(threads.level()),
+                    ": only the thread that made the mesh may make calls on it; initialise with "
+                    "MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE"));
+  }
+
+  std::shared_ptr<Mailbox> mailbox_;
+  std::vector<int> hosts_;
+  std::uint64_t num_channels_ = 0;
+  mutable std::atomic<bool> told_{false};  // this rank's caller knows that the axis is dead
+};
+
+}  // namespace
+
+std::shared_ptr<Endpoint> make_endpoint(const Mailbox::Config& config, std::vector<int> hosts) {
+  return std::make_shared<MpiEndpoint>(config, std::move(hosts));
+}
+
+}  // namespace cmm::transport::mpi
