@@ -3,12 +3,13 @@
 #include <exception>
 
 #include "base/backoff.hpp"
+#include "base/process_id.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
 
 namespace cmm::exec {
 
-Team::Team(int num_threads) {
+Team::Team(int num_threads) : made_by_(process_id()) {
   helpers_.reserve(static_cast<std::size_t>(num_threads - 1));
   try {
     for (int thread = 1; thread < num_threads; ++thread) {
@@ -25,6 +26,11 @@ Team::Team(int num_threads) {
 Team::~Team() { stop(); }
 
 void Team::stop() {
+  if (process_id() != made_by_) {  // in a forked child, which has no helpers to wait for
+    for (std::thread& helper : helpers_) helper.detach();
+    helpers_.clear();
+    return;
+  }
   stopping_.store(true, std::memory_order_relaxed);
   num_started_.fetch_add(1, std::memory_order_release);
   num_started_.notify_all();

@@ -2,6 +2,8 @@
 // as the team and sleep between calls.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <thread>
@@ -29,6 +31,7 @@ class Team {
   void serve(int thread);
   void stop();
 
+  const pid_t made_by_;  // the process
   std::vector<std::thread> helpers_;
   Task task_ = nullptr;
   void* context_ = nullptr;

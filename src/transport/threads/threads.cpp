@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/aligned_buffer.hpp"
+#include "base/process_id.hpp"
 #include "transport/memory/endpoint.hpp"
 #include "transport/memory/group.hpp"
 
@@ -38,9 +39,10 @@ class ThreadSpace final : public memory::Space {
   // Threads end with their process.
   bool ended(int) const override { return false; }
   std::string description_of(int) const override { return "a thread of this process"; }
-  bool owned_by_this_process() const override { return true; }
+  bool owned_by_this_process() const override { return process_id() == made_by_; }
 
  private:
+  const pid_t made_by_ = process_id();
   std::mutex mutex_;
   std::map<std::byte*, AlignedBuffer> buffers_;
 };
