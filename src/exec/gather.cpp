@@ -213,18 +213,31 @@ Gather::Missing Gather::first_not_arrived() const {
       arrived = arrived || arrived_[static_cast<std::size_t>(i)] == transfer.chunk;
     }
     if (arrived) continue;
-    return {transfer.from, cat("chunk ", transfer.chunk, " (step ", transfer.step,
-                               ", rows of rank ", owner(transfer.chunk), ") from rank ",
-                               transfer.from, "; ", channel_->silence_of(transfer.from))};
+    return missing(transfer.from,
+                   cat("chunk ", transfer.chunk, " (step ", transfer.step, ", rows of rank ",
+                       owner(transfer.chunk), ") from rank ", transfer.from));
   }
   return {};
 }
 
+int Gather::peer_not_drained() const {
+  const schedule::Transfer& transfer = schedule_.sends[num_drained_];
+  const int peer = channel_->not_released_by(transfer.chunk);
+  return peer < 0 ? transfer.to : peer;
+}
+
 Gather::Missing Gather::first_not_drained() const {
   const schedule::Transfer& transfer = schedule_.sends[num_drained_];
-  return {transfer.to, cat("rank ", transfer.to, " or another peer to read chunk ", transfer.chunk,
-                           " (step ", transfer.step, ", rows of rank ", owner(transfer.chunk),
-                           "); ", channel_->silence_of(transfer.to))};
+  const int peer = peer_not_drained();
+  return missing(peer, cat("rank ", peer, " to read chunk ", transfer.chunk, " (step ",
+                           transfer.step, ", rows of rank ", owner(transfer.chunk), ")"));
+}
+
+Gather::Missing Gather::missing(int peer, const std::string& what) const {
+  const int at_fault = channel_->held_up_by(peer);
+  const std::string chain =
+      at_fault == peer ? "" : cat("; rank ", peer, " waits too, in the end for rank ", at_fault);
+  return {at_fault, cat(what, chain, "; ", channel_->silence_of(at_fault))};
 }
 
 }  // namespace cmm::exec

@@ -67,7 +67,7 @@ class Gather {
   // A peer that this rank waits for: for a chunk to arrive, or to be read. -1: none. Thread 0 only,
   // while no other thread is in progress().
   int awaited_peer() const;
-  int peer_not_drained() const { return schedule_.sends[num_drained_].to; }  // while not drained()
+  int peer_not_drained() const;  // while not drained()
   transport::History& history() const { return config_.endpoint->history(); }
   const transport::Rows& rows(int chunk) const { return where_[static_cast<std::size_t>(chunk)]; }
 
@@ -96,6 +96,7 @@ class Gather {
   void look_in_place();
   void start_fetches();
   void take_fetched(int thread);
+  Missing missing(int peer, const std::string& what) const;
   bool slot_is_free(const schedule::Transfer& transfer);
   std::byte* slot_of(const schedule::Transfer& transfer) const;
   bool reads_in_place(const schedule::Transfer& transfer) const;

@@ -41,6 +41,7 @@ class History {
   void waiting_for(int rank) noexcept {  // -1: for none
     current_->waiting_for.store(rank, std::memory_order_release);
   }
+  int awaited() const noexcept { return current_->waiting_for.load(std::memory_order_relaxed); }
   void multiplied() noexcept {
     current_->state.store(State::kMultiplied, std::memory_order_release);
   }

@@ -122,6 +122,10 @@ class Channel : public Dozer {
 
   // For a message: what is known of a peer that has not done what this rank waits for.
   virtual std::string silence_of(int peer) const = 0;
+  // Likewise: the rank at fault where this rank waits for `peer`, which may itself be held up by
+  // another; and a peer that has not released a chunk yet, -1 where that is not known.
+  virtual int held_up_by(int peer) { return peer; }
+  virtual int not_released_by(int) const { return -1; }
 
   // For peers on this rank's host only. Throws Error(kInvalidArgument) on all ranks where the
   // peer's header differs from ours.

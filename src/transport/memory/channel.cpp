@@ -204,6 +204,15 @@ bool Channel::fetched(int peer, int chunk) {
   return true;
 }
 
+int Channel::not_released_by(int chunk) const {
+  for (const int peer : shape_.fetchers[static_cast<std::size_t>(chunk)]) {
+    if (release_at(board_of(peer), chunk).released.load(std::memory_order_acquire) < header_.call) {
+      return group_->rank_of(peer);
+    }
+  }
+  return -1;
+}
+
 std::string Channel::silence_of(int peer) const { return group_->silence_of(peer); }
 
 }  // namespace cmm::transport::memory

@@ -34,6 +34,8 @@ class Channel final : public transport::Channel {
   bool any_thread() const override { return true; }
 
   std::string silence_of(int peer) const override;
+  int held_up_by(int peer) override { return group_->held_up_by(peer); }
+  int not_released_by(int chunk) const override;
   bool offered(int peer, int chunk) override;
   Rows look(int peer, int chunk) const override;
   void release(int peer, int chunk) override;

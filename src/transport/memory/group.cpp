@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "base/fence.hpp"
 #include "base/futex.hpp"
@@ -58,11 +59,15 @@ void Group::await_all(Counter Member::*counter, std::uint64_t value, const Deadl
       if (ended) throw cause();
       if (gone) throw_left(index);
       if (deadline.expired()) {
-        fail(Error(ErrorCode::kDeadline,
-                   cat("rank ", rank_of(config_.index), " waited ", deadline.limit_ms(),
-                       " ms for rank ", rank_of(index), " to make a plan or exchange a text; ",
-                       silence_of(index), history()->recent(rank_of(config_.index))),
-                   rank_of(index)));
+        const int at_fault = held_up_by(index);
+        fail(Error(
+            ErrorCode::kDeadline,
+            cat("rank ", rank_of(config_.index), " waited ", deadline.limit_ms(), " ms for rank ",
+                rank_of(index), " to make a plan or exchange a text; ",
+                at_fault == rank_of(index) ? silence_of(index)
+                                           : cat("that one waits, in the end for rank ", at_fault),
+                history()->recent(rank_of(config_.index))),
+            at_fault));
         throw cause();
       }
     }
@@ -221,6 +226,36 @@ std::string Group::silence_of(int index) const {
              space().description_of(config_.members[static_cast<std::size_t>(index)]));
 }
 
+int Group::held_up_by(int index) {
+  struct Seen {
+    std::int32_t waits_for;
+    std::uint32_t num_dozes;
+  };
+  std::vector<Seen> seen;
+  for (int i = 0; i < size(); ++i) {
+    seen.push_back({member(i).waits_for.load(std::memory_order_relaxed),
+                    member(i).num_dozes.load(std::memory_order_relaxed)});
+  }
+  // Five naps of a rank that waits. Peers that come here at the same time must not take this rank
+  // for a frozen one.
+  for (int i = 0; i < 10; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    count_doze();
+  }
+  int at_fault = rank_of(index);
+  for (int hop = 0; hop < size(); ++hop) {
+    const auto at = std::find(config_.ranks.begin(), config_.ranks.end(), at_fault);
+    if (at == config_.ranks.end()) return at_fault;  // not of this group: no more is known
+    const auto i = at - config_.ranks.begin();
+    const bool waits = seen[static_cast<std::size_t>(i)].waits_for != 0 &&
+                       member(static_cast<int>(i)).num_dozes.load(std::memory_order_relaxed) !=
+                           seen[static_cast<std::size_t>(i)].num_dozes;
+    if (!waits) return at_fault;
+    at_fault = seen[static_cast<std::size_t>(i)].waits_for - 1;
+  }
+  return rank_of(index);  // they wait in a circle
+}
+
 void Group::check_peers() {
   check_alive();
   for (int index = 0; index < size(); ++index) {
@@ -256,6 +291,8 @@ void Group::doze() {
     checked_ns_ = now;
     check_peers();
   }
+  mine().waits_for.store(history()->awaited() + 1, std::memory_order_relaxed);
+  count_doze();
   std::atomic<std::uint32_t>& doorbell = mine().doorbell;
   if (announced_) {
     futex_wait(doorbell, bell_, kNap);
@@ -267,8 +304,14 @@ void Group::doze() {
   bell_ = doorbell.load(std::memory_order_acquire);
 }
 
+void Group::count_doze() {
+  std::atomic<std::uint32_t>& count = mine().num_dozes;
+  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 void Group::rise() {
   announced_ = false;
+  mine().waits_for.store(0, std::memory_order_relaxed);
   mine().asleep.store(0, std::memory_order_relaxed);
 }
 

@@ -81,6 +81,9 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
 
   // For the message of a deadline.
   std::string silence_of(int index) const;
+  // Where this rank waits for a peer in vain: the rank on the axis at fault, which is that peer or,
+  // where that one waits too, the end of the chain. Takes some milliseconds.
+  int held_up_by(int index);
 
   // Throws where a peer's process has ended or a peer is in another operation than this rank.
   void check_peers();
@@ -107,6 +110,7 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   void await_all(Counter Member::*counter, std::uint64_t value, const Deadline& deadline,
                  Dozer& dozer);
   void check_operation(int index);
+  void count_doze();
   void retire(std::byte* data, std::int64_t bytes) noexcept;
   void free_retired();
 

@@ -35,6 +35,10 @@ struct alignas(kCacheLineBytes) Member {
   // Peers that have something new for a sleeping rank add to its doorbell and wake it.
   alignas(kCacheLineBytes) std::atomic<std::uint32_t> doorbell;
   std::atomic<std::uint32_t> asleep;
+  // The rank on the axis that it waits for, plus 1; 0: it does not wait, or only began to. The
+  // count grows while it waits, so that a frozen rank is told from one that is held up by another.
+  std::atomic<std::int32_t> waits_for;
+  std::atomic<std::uint32_t> num_dozes;
   // Rounds of exchanges whose text stands below, and rounds whose every text this rank has read.
   alignas(kCacheLineBytes) Counter written;
   Counter read;
