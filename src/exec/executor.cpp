@@ -90,6 +90,7 @@ void Executor::run(const Call& call, const schedule::Partition& partition) {
   partition_ = &partition;
   deadline_ = &deadline;
   queue_.clear();
+  hook_(Point::kBegun, 0);
   gather_.begin(call.header, call.x, partition);
   hook_(Point::kOffered, 0);
   if (!call.product.sides.empty() && call.product.sides[0].library != nullptr) {

@@ -3,7 +3,7 @@
 
 namespace cmm::exec {
 
-enum class Point { kEntered, kOffered, kArrived, kPacked, kClaimed, kBeforeDrain };
+enum class Point { kBegun, kOffered, kEntered, kArrived, kPacked, kClaimed, kBeforeDrain };
 
 // Called on the thread that reaches the point; may sleep or throw. No hook: one branch a point.
 struct Hook {

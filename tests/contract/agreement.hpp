@@ -1,0 +1,188 @@
+// Ranks that do not mean the same: an error on all, never a wrong result on any.
+#pragma once
+
+#include "life.hpp"
+
+namespace cmm::contract {
+
+// What one rank does otherwise than the others, in the making of a plan or in a call.
+struct Deviation {
+  const char* name;
+  std::function<void(ProblemShape&, Options&)> plan = [](ProblemShape&, Options&) {};
+  std::function<void(const Plan& mine, const Plan& other, test::RankData&)> call =
+      [](const Plan& mine, const Plan&, test::RankData& data) { data.call(mine); };
+};
+
+inline void gather_only(const Plan& plan) {
+  const auto rows = static_cast<std::size_t>(plan.rows_of(plan.rank(), plan.shape().m));
+  const std::int64_t k = plan.shape().k;
+  std::vector<float> x(rows * static_cast<std::size_t>(k));
+  std::vector<float> gathered(static_cast<std::size_t>(plan.shape().m * k));
+  all_gather(plan, MatrixView<const float>(x.data(), static_cast<std::int64_t>(rows), k),
+             MatrixView<float>(gathered.data(), plan.shape().m, k));
+}
+
+// Those whose plans are refused, and the mesh is as good as before.
+inline const std::vector<Deviation>& refused_plans() {
+  static const std::vector<Deviation> all = {
+      {"m", [](ProblemShape& shape, Options&) { shape.m += 1; }},
+      {"k", [](ProblemShape& shape, Options&) { shape.k += 1; }},
+      {"no k", [](ProblemShape& shape, Options&) { shape.k = -1; }},
+      {"dtype", [](ProblemShape& shape, Options&) { shape.dtype = DType::kBF16; }},
+      {"sides", [](ProblemShape& shape, Options&) { shape.n_local.push_back(1); }},
+      {"rows",
+       [](ProblemShape& shape, Options&) {
+         shape.rows = {shape.m, 0, 0};
+       }},
+      {"rows that do not sum",
+       [](ProblemShape& shape, Options&) {
+         shape.rows = {1, 2, 3};
+       }},
+      {"algorithm", [](ProblemShape&, Options& options) { options.algorithm = Algorithm::kRing; }},
+      {"pieces", [](ProblemShape&, Options& options) { options.pieces = 3; }},
+      {"hosts",
+       [](ProblemShape&, Options& options) {
+         options.algorithm = Algorithm::kHierarchical;
+         options.hosts = 3;
+       }},
+      {"deadline", [](ProblemShape&, Options& options) { options.deadline = -1ms; }},
+      {"sizes", [](ProblemShape& shape, Options&) { shape.n_local[0] = std::int64_t{1} << 62; }},
+  };
+  return all;
+}
+
+inline void plans_that_differ_are_refused_on_all(World& world) {
+  constexpr int kRanks = 3;
+  run_all(world, kRanks, [&](int rank) {
+    const Mesh mesh = world.mesh(0, rank, kRanks);
+    const Axis axis = mesh.axis("tp");
+    test::RankData data(small_problem(), axis);
+    for (const Deviation& deviation : refused_plans()) {
+      for (int deviant = 0; deviant < kRanks; ++deviant) {
+        ProblemShape shape = data.shape();
+        Options options;
+        if (rank == deviant) deviation.plan(shape, options);
+        std::string refusal;
+        try {
+          Plan::make(axis, shape, options);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
+          refusal = error.what();
+        }
+        EXPECT_NE(refusal, "") << deviation.name << " of rank " << deviant;
+        for (const std::string& other : axis.endpoint().exchange(refusal, Deadline(kLimit))) {
+          EXPECT_EQ(other, refusal) << deviation.name << " of rank " << deviant;
+        }
+      }
+    }
+    expect_right(product(mesh));
+  });
+}
+
+// Those that end the mesh.
+inline const std::vector<Deviation>& fatal_calls() {
+  static const std::vector<Deviation> all = {
+      {.name = "another plan",
+       .call = [](const Plan&, const Plan& other, test::RankData& data) { data.call(other); }},
+      {.name = "a gather without a product",
+       .call = [](const Plan& plan, const Plan&, test::RankData&) { gather_only(plan); }},
+      {.name = "a plan instead of a call",
+       .call = [](const Plan& plan, const Plan&,
+                  test::RankData& data) { Plan::make(plan.state().axis(), data.shape()); }},
+      {.name = "null pointers",
+       .call =
+           [](const Plan& plan, const Plan&, test::RankData&) {
+             const Weights y = Weights::pack(MatrixView<const float>(nullptr, 0, 0));
+             all_gather_matmul(plan, ConstMatrixRef(nullptr, DType::kF32, 17, 24, 24), y,
+                               MatrixRef(nullptr, DType::kF32, 50, 70, 70));
+           }},
+  };
+  return all;
+}
+
+// Rank `deviant` does otherwise in its third call. Whoever gets a result gets the right one.
+inline void run_deviation(World& world, const Deviation& deviation, int deviant, int num_ranks) {
+  SCOPED_TRACE(cat(deviation.name, " of rank ", deviant));
+  Board& board = world.board();
+  world.run(num_ranks, [&](int rank) {
+    const Mesh mesh = world.mesh(0, rank, num_ranks);
+    const Axis axis = mesh.axis("tp");
+    test::RankData data(small_problem(), axis);
+    const Plan plan = Plan::make(axis, data.shape());
+    const Plan other = Plan::make(axis, data.shape());
+    board.outcomes[rank].of([&] {
+      for (int call = 0; call < 5; ++call) {
+        if (rank == deviant && call == 2) {
+          deviation.call(plan, other, data);
+        } else {
+          data.call(plan);
+          EXPECT_EQ(data.difference(), "");
+        }
+      }
+    });
+    // Leaving is a cause of its own; all have met theirs before.
+    board.counts[0].fetch_add(1);
+    wait_until([&] { return board.counts[0].load() == num_ranks; });
+  });
+  for (int rank = 0; rank < num_ranks; ++rank) {
+    const Outcome& outcome = board.outcomes[rank];
+    EXPECT_NE(outcome.code, Outcome::kReturned) << "rank " << rank << " noticed nothing";
+    EXPECT_LT(outcome.seconds, 1e-3 * static_cast<double>(kGrace.count())) << outcome.words();
+    EXPECT_TRUE(outcome.code == static_cast<int>(ErrorCode::kInvalidArgument) ||
+                outcome.code == static_cast<int>(ErrorCode::kPeerFailed))
+        << outcome.words();
+  }
+}
+
+template <class MakeWorld>
+void calls_that_differ_fail_on_all(MakeWorld make_world) {
+  for (const Deviation& deviation : fatal_calls()) {
+    for (const int deviant : {0, 2}) {
+      const auto world = make_world();
+      run_deviation(*world, deviation, deviant, 3);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+// A rank that makes one call fewer than its peers and leaves.
+inline void a_rank_one_call_behind_is_named(World& world) {
+  constexpr int kRanks = 3;
+  Board& board = world.board();
+  world.run(kRanks, [&](int rank) {
+    const Mesh mesh = world.mesh(0, rank, kRanks);
+    const Axis axis = mesh.axis("tp");
+    test::RankData data(small_problem(), axis);
+    const Plan plan = Plan::make(axis, data.shape());
+    board.outcomes[rank].of([&] {
+      for (int call = 0; call < (rank == 1 ? 4 : 5); ++call) data.call(plan);
+    });
+  });
+  EXPECT_EQ(board.outcomes[1].code, Outcome::kReturned) << board.outcomes[1].words();
+  expect_shared_cause({&board.outcomes[0], &board.outcomes[2]}, {ErrorCode::kPeerFailed}, 1, 0ms);
+}
+
+// One that stays away is named at the deadline, with what the others did last.
+inline void a_rank_that_never_comes_is_named(World& world) {
+  constexpr int kRanks = 3;
+  Board& board = world.board();
+  world.run(kRanks, [&](int rank) {
+    const Mesh mesh = world.mesh(0, rank, kRanks);
+    const Axis axis = mesh.axis("tp");
+    test::RankData data(small_problem(), axis);
+    const Plan plan = Plan::make(axis, data.shape(), {.deadline = 1000ms});
+    data.call(plan);
+    if (rank != 1) {
+      board.outcomes[rank].of([&] { data.call(plan); });
+      board.counts[0].fetch_add(1);
+    }
+    wait_until([&] { return board.counts[0].load() == kRanks - 1; });
+  });
+  expect_shared_cause({&board.outcomes[0], &board.outcomes[2]}, {ErrorCode::kDeadline}, 1, 1000ms);
+  const std::string text = board.outcomes[0].text;
+  EXPECT_NE(text.find("silent, not dead"), std::string::npos) << text;
+  EXPECT_NE(text.find("last operations of rank"), std::string::npos) << text;
+  EXPECT_NE(text.find("call 2 of plan 1, m=50: going on for 1"), std::string::npos) << text;
+}
+
+}  // namespace cmm::contract

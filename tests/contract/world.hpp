@@ -1,0 +1,151 @@
+// The ranks of a test, be they threads or processes, and what they tell of how it went. The bodies
+// of the contract (faults.hpp, ...) are written once over this.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/backoff.hpp"
+#include "base/deadline.hpp"
+#include "base/text.hpp"
+#include "cmm/cmm.hpp"
+
+namespace cmm::contract {
+
+using namespace std::chrono_literals;
+
+inline constexpr int kMaxRanks = 16;
+// What a call may take beyond its deadline. 100 ms on an idle machine; the tests run beside others.
+inline constexpr std::chrono::milliseconds kGrace{3000};
+// Nothing in a test takes so long, unless it hangs.
+inline constexpr std::chrono::milliseconds kLimit{60'000};
+
+// How an operation of a rank ended. Plain data, so that it can lie in memory of several processes.
+struct Outcome {
+  static constexpr int kReturned = -1;
+  std::atomic<int> ended{0};  // 1: the rest is valid
+  int code = kReturned;       // else an ErrorCode
+  int at_fault = -1;
+  double seconds = 0;
+  char text[3000] = {};
+
+  // Runs `operation` and keeps how it ended.
+  void of(const std::function<void()>& operation) {
+    const std::int64_t begin_ns = now_ns();
+    try {
+      operation();
+    } catch (const Error& error) {
+      code = static_cast<int>(error.code());
+      at_fault = error.rank();
+      keep(error.what());
+    } catch (const std::exception& error) {
+      code = kMaxCode;
+      keep(error.what());
+    }
+    seconds = 1e-9 * static_cast<double>(now_ns() - begin_ns);
+    ended.store(1, std::memory_order_release);
+  }
+  std::string words() const {
+    if (ended.load(std::memory_order_acquire) == 0) return "has not ended";
+    if (code == kReturned) return "returned";
+    if (code == kMaxCode) return cat("exception: ", text);
+    return cat(error_code_name(static_cast<ErrorCode>(code)), " of rank ", at_fault, ": ", text);
+  }
+
+  static constexpr int kMaxCode = 100;  // an exception that is no Error
+
+ private:
+  void keep(const char* what) {
+    std::strncpy(text, what, sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+  }
+};
+
+// What all ranks of a test see. Zero at the start.
+struct Board {
+  std::atomic<int> counts[16];  // for a test to use as it likes
+  Outcome outcomes[kMaxRanks];
+  Outcome later[kMaxRanks];  // of a second operation
+};
+
+// Memory that stays shared across fork().
+class SharedBoard {
+ public:
+  SharedBoard() {
+    void* at =
+        mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    board_ = new (at) Board{};
+  }
+  SharedBoard(const SharedBoard&) = delete;
+  SharedBoard& operator=(const SharedBoard&) = delete;
+  ~SharedBoard() { munmap(board_, sizeof(Board)); }
+  Board& operator*() const { return *board_; }
+
+ private:
+  Board* board_;
+};
+
+// True once it has happened, false after kLimit.
+inline bool wait_until(const std::function<bool()>& happened) {
+  const Deadline deadline(kLimit);
+  for (Backoff backoff; !happened(); backoff.pause()) {
+    if (deadline.expired()) return false;
+  }
+  return true;
+}
+
+// One test's ranks; a new object for each test.
+class World {
+ public:
+  virtual ~World() = default;
+  virtual bool processes() const = 0;
+
+  // Runs body(rank) on each rank and returns when all have ended. `meanwhile` runs in the test
+  // itself. Ranks that are killed on purpose are named in `victims`.
+  using Body = std::function<void(int rank)>;
+  struct Extras {
+    std::function<void()> meanwhile = [] {};
+    std::vector<int> victims = {};
+  };
+  virtual void run(int num_ranks, const Body& body, const Extras& extras) = 0;
+  void run(int num_ranks, const Body& body) { run(num_ranks, body, Extras()); }
+
+  // By the ranks: the mesh of this number; each rank asks for it once.
+  virtual Mesh mesh(int number, int rank, const std::vector<AxisSize>& axes) = 0;
+  Mesh mesh(int number, int rank, int num_ranks) { return mesh(number, rank, {{"tp", num_ranks}}); }
+
+  // By the test: a signal to a rank's process. Nothing where ranks are threads.
+  virtual void signal(int rank, int number) = 0;
+
+  Board& board() { return *board_; }
+
+ private:
+  SharedBoard board_;
+};
+
+// The cause as those ranks report it that were not at fault: alike on all, naming `victim`.
+inline void expect_shared_cause(const std::vector<const Outcome*>& survivors,
+                                const std::vector<ErrorCode>& codes, int victim,
+                                std::chrono::milliseconds limit) {
+  for (const Outcome* outcome : survivors) {
+    ASSERT_EQ(outcome->ended.load(), 1) << "a survivor never returned";
+    bool expected = false;
+    for (const ErrorCode code : codes) expected |= outcome->code == static_cast<int>(code);
+    EXPECT_TRUE(expected) << outcome->words();
+    EXPECT_EQ(outcome->at_fault, victim) << outcome->words();
+    EXPECT_STREQ(outcome->text, survivors[0]->text);
+    EXPECT_LT(outcome->seconds, 1e-3 * static_cast<double>((limit + kGrace).count()))
+        << outcome->words();
+  }
+}
+
+}  // namespace cmm::contract
