@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cmm::cli {
@@ -59,12 +60,12 @@ inline std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// `variables`: NAME=VALUE, besides this process's environment.
-inline pid_t start_tool(std::vector<std::string> arguments, const std::string& out_path,
-                        const std::string& err_path, std::vector<std::string> variables = {}) {
-  arguments.insert(arguments.begin(), CMM_TOOL_PATH);
+// `command`: the program's path and its arguments. `variables`: NAME=VALUE, besides this process's
+// environment.
+inline pid_t start_program(std::vector<std::string> command, const std::string& out_path,
+                           const std::string& err_path, std::vector<std::string> variables = {}) {
   for (char** at = environ; *at != nullptr; ++at) variables.emplace_back(*at);
-  std::vector<char*> words = pointers_to(arguments);
+  std::vector<char*> words = pointers_to(command);
   std::vector<char*> environment = pointers_to(variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -74,13 +75,19 @@ inline pid_t start_tool(std::vector<std::string> arguments, const std::string& o
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err_path.c_str(), kFlags, 0600);
   pid_t pid = -1;
   const int error =
-      posix_spawn(&pid, CMM_TOOL_PATH, &actions, nullptr, words.data(), environment.data());
+      posix_spawn(&pid, words[0], &actions, nullptr, words.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw std::runtime_error("cannot start " CMM_TOOL_PATH);
+  if (error != 0) throw std::runtime_error("cannot start " + command[0]);
   return pid;
 }
 
-// Waits for a process of the tool.
+inline pid_t start_tool(std::vector<std::string> arguments, const std::string& out_path,
+                        const std::string& err_path, std::vector<std::string> variables = {}) {
+  arguments.insert(arguments.begin(), CMM_TOOL_PATH);
+  return start_program(std::move(arguments), out_path, err_path, std::move(variables));
+}
+
+// Waits for a process that was started so.
 inline ToolResult result_of(pid_t pid, const std::string& out_path, const std::string& err_path) {
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
