@@ -52,16 +52,20 @@ function(cmm_test name)
   add_dependencies(tests_${arg_LABEL} ${name})
 endfunction()
 
-# cmm_mpi_test(NAME TIMEOUT seconds RANKS n... SOURCES... [ARGUMENTS argument...]): a GoogleTest
-# program with a main of its own, run as one test for each number of ranks.
+# cmm_mpi_test(NAME TIMEOUT seconds RANKS n... SOURCES... [ARGUMENTS argument...]): a program with a
+# main of its own, run as one test for each number of ranks. Again without SOURCES: the same program
+# with other arguments.
 function(cmm_mpi_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "RANKS;SOURCES;ARGUMENTS" ${ARGN})
-  add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE cmm_mpi cmm_flags GTest::gtest)
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  add_dependencies(tests_mpi ${name})
+  if(arg_SOURCES)
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE cmm_mpi cmm_flags GTest::gtest)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    add_dependencies(tests_mpi ${name})
+  endif()
   foreach(num_ranks IN LISTS arg_RANKS)
-    set(test ${name}_${num_ranks})
+    set(words ${name} ${arg_ARGUMENTS} ${num_ranks})
+    list(JOIN words "_" test)
     if(CMM_MPIEXEC)
       add_test(NAME ${test} COMMAND ${CMM_MPIEXEC} ${num_ranks} $<TARGET_FILE:${name}>
                                     ${arg_ARGUMENTS})

@@ -5,15 +5,25 @@
 #include <mpi.h>
 
 #include <chrono>
+#include <cstdint>
 #include <vector>
 
 #include "cmm/mesh.hpp"
 
 namespace cmm {
 
+// Who moves messages while a rank multiplies.
+enum class MpiProgress : std::uint8_t {
+  kAuto,   // the library decides: kPoll
+  kPoll,   // the threads that multiply, between two blocks
+  kHelper  // those and a thread of its own, which sleeps 50 us between two looks while a call runs
+};
+
 struct MpiOptions {
   // For making the mesh; each call on it has a deadline of its own.
   std::chrono::milliseconds deadline = kDefaultDeadline;
+  // kHelper needs MPI_THREAD_MULTIPLE: its thread calls MPI at any time. Each rank's own.
+  MpiProgress progress = MpiProgress::kAuto;
 };
 
 // Collective over `comm`, whose rank r becomes rank r of the mesh (row-major: the last axis is
@@ -31,8 +41,8 @@ Mesh mesh_from_mpi(MPI_Comm comm, const std::vector<AxisSize>& axes,
 
 // The mesh of all ranks of this program, whatever started them: what Mesh::from_environment gives
 // where `cmm launch` or a user by hand did (rank_environment()), else a mesh over MPI_COMM_WORLD.
-// It initialises MPI where that has not been done, at the level MPI_THREAD_SERIALIZED, and then
-// finalises it when the process exits.
+// It initialises MPI where that has not been done, at the level MPI_THREAD_SERIALIZED, or with a
+// helper thread MPI_THREAD_MULTIPLE, and then finalises it when the process exits.
 Mesh mesh_from_environment(const std::vector<AxisSize>& axes, const MpiOptions& options = {});
 
 }  // namespace cmm

@@ -19,13 +19,12 @@ void finalize() {
   MPI_Finalize();
 }
 
-void initialize() {
+void initialize(int needed) {
   int initialized = 0;
   MPI_Initialized(&initialized);
   if (initialized != 0) return;
   int level = 0;
-  transport::mpi::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level),
-                        "MPI_Init_thread");
+  transport::mpi::check(MPI_Init_thread(nullptr, nullptr, needed, &level), "MPI_Init_thread");
   std::atexit(finalize);
 }
 
@@ -63,6 +62,11 @@ Mesh mesh_from_mpi(MPI_Comm comm, const std::vector<AxisSize>& axes, const MpiOp
   if (options.deadline.count() <= 0) {
     config.wrong = cat("deadline=", options.deadline.count(), " ms; it must be positive");
   }
+  config.with_helper = options.progress == MpiProgress::kHelper;
+  if (config.with_helper && threads.level() < MPI_THREAD_MULTIPLE) {
+    config.wrong = cat("a helper thread needs MPI_THREAD_MULTIPLE; MPI was initialised with ",
+                       transport::mpi::level_name(threads.level()));
+  }
   const Deadline deadline(std::max(options.deadline, std::chrono::milliseconds(1)));
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
@@ -71,7 +75,8 @@ Mesh mesh_from_mpi(MPI_Comm comm, const std::vector<AxisSize>& axes, const MpiOp
 
 Mesh mesh_from_environment(const std::vector<AxisSize>& axes, const MpiOptions& options) {
   if (rank_environment().has_value()) return Mesh::from_environment(axes, options.deadline);
-  initialize();
+  initialize(options.progress == MpiProgress::kHelper ? MPI_THREAD_MULTIPLE
+                                                      : MPI_THREAD_SERIALIZED);
   return mesh_from_mpi(MPI_COMM_WORLD, axes, options);
 }
 

@@ -19,6 +19,13 @@ cmake -S "$source_dir/tests/package/find_package" -B found -G Ninja \
 cmake --build found >>found.log || { cat found.log; exit 1; }
 found/consumer
 
+# The optional component. Not run: not every MPI starts without its mpiexec.
+if [ -e moved/include/cmm/mpi.hpp ]; then
+  cmake -S "$source_dir/tests/package/find_mpi" -B found_mpi -G Ninja \
+    -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_CXX_COMPILER="$cxx" >found_mpi.log
+  cmake --build found_mpi >>found_mpi.log || { cat found_mpi.log; exit 1; }
+fi
+
 pc=$(find "$work/moved" -name cmm.pc)
 flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --static --cflags --libs cmm)
 [ "$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --modversion cmm)" = \

@@ -41,6 +41,7 @@ Channel::Channel(std::shared_ptr<Mailbox> mailbox, std::uint64_t number, const C
 
 Channel::~Channel() {
   const CallsLock lock(calls_mutex());
+  if (mailbox_->world().helper() != nullptr) mailbox_->world().helper()->remove(*this);
   give_up_receives();
   if (requests_.empty()) return;
   mailbox_->world().mark_unclean();
@@ -53,14 +54,16 @@ void Channel::begin(const CallHeader& header) {
   local_->begin(header);
   const CallsLock lock(calls_mutex());
   header_ = header;
+  reading_ = true;
   mailbox_->enter_call(number_, header, receivers_);
+  if (mailbox_->world().helper() != nullptr) mailbox_->world().helper()->add(*this);
 }
 
 void Channel::end() {
   local_->end();
-  if (!mailbox_->group()->dead()) return;
   const CallsLock lock(calls_mutex());
-  give_up_receives();
+  reading_ = false;
+  if (mailbox_->group()->dead()) give_up_receives();
 }
 
 // What has begun to arrive may not be called back: its memory, which is the group's, then stays as
@@ -175,6 +178,15 @@ void Channel::send(const Part& part, int peer, int chunk) {
 void Channel::poll() {
   const CallsLock lock(calls_mutex(), std::try_to_lock);
   if (lock.owns_lock()) move_messages();  // else another thread of ours moves messages
+}
+
+bool Channel::move() noexcept {
+  try {
+    move_messages();
+  } catch (...) {
+    return false;  // the axis is dead, and the rank's own threads see that
+  }
+  return reading_ || !requests_.empty() || !expected_.empty();
 }
 
 void Channel::move_messages() {

@@ -10,7 +10,7 @@
 
 namespace cmm::transport::mpi {
 
-class Channel final : public transport::Channel {
+class Channel final : public transport::Channel, private Mover {
  public:
   // `local` is the same channel among the ranks of this host. Throws Error(kUnsupported) where MPI
   // has too few tags for the chunks.
@@ -63,6 +63,7 @@ class Channel final : public transport::Channel {
     std::int64_t stride_bytes = 0;
   };
 
+  bool move() noexcept override;
   int local_index(int peer) const { return mailbox_->local_index(peer); }
   std::int64_t num_parts(const Rows& rows) const;
   Part part(const Rows& rows, std::int64_t i) const;
@@ -79,6 +80,7 @@ class Channel final : public transport::Channel {
   std::vector<std::vector<int>> fetchers_;  // by chunk, on other hosts
   std::vector<int> receivers_;              // all of those, each once
   CallHeader header_;
+  bool reading_ = false;  // between begin() and end()
 
   std::vector<int> num_sending_;   // by chunk
   std::vector<Receive> receives_;  // by chunk

@@ -34,12 +34,6 @@ std::string text_of(const Message& message) {
 
 }  // namespace
 
-// Never destroyed, as calls_mutex().
-std::set<Mailbox*>& living_mailboxes() {
-  static auto* const set = new std::set<Mailbox*>;
-  return *set;
-}
-
 Mailbox::Mailbox(const Config& config)
     : config_(config),
       local_indexes_(config.ranks.size(), -1),
@@ -53,18 +47,15 @@ Mailbox::Mailbox(const Config& config)
     if (peer != rank()) others_.push_back(peer);
   }
   const CallsLock lock(calls_mutex());
-  living_mailboxes().insert(this);
   post_receive();
 }
 
 Mailbox::~Mailbox() {
   const CallsLock lock(calls_mutex());
-  living_mailboxes().erase(this);
   struct Kept {
     std::unique_ptr<Message> incoming;
     std::vector<std::unique_ptr<Outgoing>> outgoing;
     std::vector<LeaveMessage> leave_messages;
-    std::shared_ptr<World> world;
   };
   if (!finished_) world().mark_unclean();
   const bool may_call = running() && world().threads().may_call();
@@ -76,8 +67,8 @@ Mailbox::~Mailbox() {
     }
     requests.insert(requests.end(), leave_requests_.begin(), leave_requests_.end());
     abandon({std::move(requests),
-             std::make_shared<Kept>(Kept{std::move(incoming_), std::move(outgoing_),
-                                         std::move(leave_messages_), config_.world})});
+             std::make_shared<Kept>(
+                 Kept{std::move(incoming_), std::move(outgoing_), std::move(leave_messages_)})});
     if (may_call) free_abandoned();
   } catch (...) {
     // No memory for the list. MPI must not write into memory that is gone.

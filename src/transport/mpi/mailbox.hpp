@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -158,8 +157,5 @@ class Mailbox final : public Dozer {
   std::chrono::microseconds nap_ = kShortestNap;
   std::int64_t checked_ns_ = 0;
 };
-
-// All that this process has. Lock held.
-std::set<Mailbox*>& living_mailboxes();
 
 }  // namespace cmm::transport::mpi

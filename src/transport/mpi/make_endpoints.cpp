@@ -61,6 +61,20 @@ void agree(World& world, const std::vector<std::string>& introductions) {
   free_communicators(unused);
 }
 
+// Of all meshes of this process, for leave_all(). Never destroyed, as calls_mutex().
+std::vector<std::weak_ptr<Endpoint>>& living_endpoints() {
+  static auto* const list = new std::vector<std::weak_ptr<Endpoint>>;
+  return *list;
+}
+void remember(const std::vector<std::shared_ptr<Endpoint>>& endpoints) {
+  const CallsLock lock(calls_mutex());
+  auto& living = living_endpoints();
+  living.erase(std::remove_if(living.begin(), living.end(),
+                              [](const auto& endpoint) { return endpoint.expired(); }),
+               living.end());
+  living.insert(living.end(), endpoints.begin(), endpoints.end());
+}
+
 std::int64_t control_bytes(const AxisLine& line) {
   return memory::control_bytes(static_cast<int>(line.members.size()));
 }
@@ -112,7 +126,11 @@ std::vector<std::shared_ptr<Endpoint>> make_endpoints(const MeshConfig& config,
   clear_retired();
   const std::size_t num_axes = config.lines.size();
   const auto world = std::make_shared<World>(
-      World::Config{config.comm, static_cast<int>(num_axes), config.max_message_bytes}, deadline);
+      World::Config{.comm = config.comm,
+                    .num_axes = static_cast<int>(num_axes),
+                    .max_message_bytes = config.max_message_bytes,
+                    .with_helper = config.with_helper && config.wrong.empty()},
+      deadline);
   const int num_ranks = world->num_ranks();
   std::vector<int> everybody(static_cast<std::size_t>(num_ranks));
   std::iota(everybody.begin(), everybody.end(), 0);
@@ -162,12 +180,19 @@ std::vector<std::shared_ptr<Endpoint>> make_endpoints(const MeshConfig& config,
   }
   // A rank that could not make its ends has left by now, and all others learn of it.
   exchange(*mailbox, "", deadline);
+  remember(endpoints);
   return endpoints;
 }
 
 void leave_all(const char* reason) noexcept {
-  const CallsLock lock(calls_mutex());
-  for (Mailbox* const mailbox : living_mailboxes()) mailbox->leave(reason);
+  std::vector<std::weak_ptr<Endpoint>> living;
+  {
+    const CallsLock lock(calls_mutex());
+    living.swap(living_endpoints());
+  }
+  for (const std::weak_ptr<Endpoint>& endpoint : living) {
+    if (const auto alive = endpoint.lock()) alive->leave(reason);
+  }
 }
 
 }  // namespace cmm::transport::mpi

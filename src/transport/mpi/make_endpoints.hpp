@@ -21,6 +21,7 @@ struct MeshConfig {
   std::string axes;             // in words, compared between the ranks
   std::vector<AxisLine> lines;  // by axis
   std::string wrong = {};       // what this rank finds wrong with its arguments; told to all
+  bool with_helper = false;     // needs MPI_THREAD_MULTIPLE
   // For tests.
   std::int64_t max_message_bytes = kMaxMessageBytes;
   int apart = 0;  // ranks with different numbers do not share memory, wherever they are

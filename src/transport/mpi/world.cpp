@@ -74,6 +74,7 @@ MPI_Comm duplicate(MPI_Comm from, const Deadline& deadline) {
 
 World::World(const Config& config, const Deadline& deadline)
     : config_(config), comm_(duplicate(config.comm, deadline)) {
+  if (config.with_helper) helper_ = std::make_unique<Helper>();
   const CallsLock lock(calls_mutex());
   check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
@@ -86,6 +87,7 @@ World::World(const Config& config, const Deadline& deadline)
 }
 
 World::~World() {
+  helper_.reset();
   const CallsLock lock(calls_mutex());
   if (!clean_ || identity_ == 0) return;
   try {

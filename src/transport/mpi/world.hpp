@@ -10,6 +10,7 @@
 
 #include "base/deadline.hpp"
 #include "transport/mpi/calls.hpp"
+#include "transport/mpi/helper.hpp"
 
 namespace cmm::transport::mpi {
 
@@ -22,6 +23,7 @@ class World {
     MPI_Comm comm = MPI_COMM_NULL;  // the user's; duplicated
     int num_axes = 1;
     std::int64_t max_message_bytes = kMaxMessageBytes;
+    bool with_helper = false;
   };
   // Collective over the communicator. Throws Error(kDeadline) where not all ranks come; the next
   // attempt with the same communicator then goes on waiting for them.
@@ -43,6 +45,7 @@ class World {
   // as a whole.
   int first_tag(int axis) const { return (axis + 1) * tags_per_axis_; }
   int max_chunks() const { return tags_per_axis_ - 1; }
+  Helper* helper() const { return helper_.get(); }  // nullptr: there is none
 
   // What tells this communicator apart from all others of its ranks; alike on every rank.
   void set_identity(std::uint64_t identity) { identity_ = identity; }
@@ -57,6 +60,7 @@ class World {
   int tags_per_axis_ = 0;
   std::uint64_t identity_ = 0;
   bool clean_ = true;
+  std::unique_ptr<Helper> helper_;
 };
 
 // Communicators that are out of use here: their identities. A communicator can only be freed by all

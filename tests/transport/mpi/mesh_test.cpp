@@ -19,12 +19,14 @@ using transport::mpi::world_size;
 
 // A mesh whose ranks are taken for those of different hosts, `ranks_per_host` on each.
 Mesh mesh_on_hosts(MPI_Comm comm, const std::vector<AxisSize>& axes, int ranks_per_host,
-                   std::int64_t max_message_bytes = transport::mpi::kMaxMessageBytes) {
+                   std::int64_t max_message_bytes = transport::mpi::kMaxMessageBytes,
+                   bool with_helper = false) {
   auto config = api::mesh_config(comm, axes);
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   config.apart = rank / ranks_per_host;
   config.max_message_bytes = max_message_bytes;
+  config.with_helper = with_helper;
   return Mesh(rank, axes, transport::mpi::make_endpoints(config, Deadline(kMeshLimit)));
 }
 
@@ -55,6 +57,12 @@ Ended ended(const std::function<void()>& body) {
   return {};
 }
 
+int thread_level() {
+  int level = 0;
+  MPI_Query_thread(&level);
+  return level;
+}
+
 #define SKIP_UNLESS(enough) \
   if (!(enough)) GTEST_SKIP() << "needs more ranks than the " << world_size() << " there are"
 
@@ -83,6 +91,62 @@ TEST(MpiMesh, ProductsAreRightByEveryAlgorithmAndHoweverMessagesAreCut) {
       }
     }
   });
+}
+
+// Threads of a rank that may not call MPI multiply and leave the messages to the first one.
+TEST(MpiMesh, RanksOfSeveralThreadsAndAHelper) {
+  const bool multiple = thread_level() == MPI_THREAD_MULTIPLE;
+  const test::Reference reference({.m = 300, .k = 65, .n = {40}}, test::SumRule::kChain);
+  SKIP_UNLESS(run_on_first(2, [&](MPI_Comm comm) {
+    for (const bool with_helper : {false, true}) {
+      if (with_helper && !multiple) {
+        const Ended refused = ended([&] {
+          mesh_from_mpi(comm, {{"tp", 2}}, {.progress = MpiProgress::kHelper});
+        });
+        EXPECT_EQ(refused.code, static_cast<int>(ErrorCode::kInvalidArgument));
+        EXPECT_NE(refused.what.find("MPI_THREAD_MULTIPLE"), std::string::npos) << refused.what;
+        continue;
+      }
+      const Mesh mesh = mesh_on_hosts(comm, {{"tp", 2}}, 1, 20'000, with_helper);
+      for (const Algorithm algorithm : {Algorithm::kDirect, Algorithm::kRing}) {
+        Options options;
+        options.algorithm = algorithm;
+        options.pieces = 4;
+        options.threads = 2;
+        ASSERT_EQ(product(mesh, reference, options), "");
+      }
+    }
+  }));
+}
+
+TEST(MpiMesh, AThreadThatMayNotCallMpiIsRefused) {
+  SKIP_UNLESS(run_on_first(2, [](MPI_Comm comm) {
+    const Mesh mesh = mesh_on_hosts(comm, {{"tp", 2}}, 1);
+    Ended other;
+    std::thread([&] { other = ended([&] { mesh.axis("tp").barrier(); }); }).join();
+    if (thread_level() >= MPI_THREAD_SERIALIZED) {
+      EXPECT_EQ(other.code, -1) << other.what;
+    } else {
+      EXPECT_EQ(other.code, static_cast<int>(ErrorCode::kInvalidArgument));
+      EXPECT_NE(other.what.find("MPI_THREAD_FUNNELED"), std::string::npos) << other.what;
+    }
+  }));
+}
+
+// Another thread ends the mesh while the first one waits in an exchange.
+TEST(MpiMesh, AnyThreadMayAbort) {
+  SKIP_UNLESS(run_on_first(2, [](MPI_Comm comm) {
+    Mesh mesh = mesh_on_hosts(comm, {{"tp", 2}}, 1);
+    std::thread other([&] {
+      if (mesh.rank() == 1) mesh.abort("on purpose");
+    });
+    Ended end;
+    for (int i = 0; i < 100'000 && end.code == -1; ++i) {
+      end = ended([&] { mesh.axis("tp").barrier(); });
+    }
+    other.join();
+    EXPECT_NE(end.what.find("rank 1 left the call: on purpose"), std::string::npos) << end.what;
+  }));
 }
 
 TEST(MpiMesh, SubMeshesAndSeveralMeshesAtOnceDoNotMix) {
@@ -246,7 +310,7 @@ TEST(MpiMesh, DifferentMIsTheSameErrorOnBothRanks) {
 // Neither memory nor communicators pile up: MPICH has about 2000 of the latter.
 TEST(MpiMesh, MeshesComeAndGo) {
   SKIP_UNLESS(run_on_first(2, [](MPI_Comm comm) {
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < 2200; ++round) {
       const Mesh mesh = mesh_on_hosts(comm, {{"tp", 2}}, 1);
       const auto texts = mesh.axis("tp").exchange(cat(round));
       ASSERT_EQ(texts[static_cast<std::size_t>(1 - mesh.rank())], cat(round));
