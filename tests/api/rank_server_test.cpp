@@ -2,8 +2,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/mman.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <optional>
 
 #include "base/deadline.hpp"
 #include "cmm/cmm.hpp"
@@ -22,35 +25,38 @@ void set_environment(const RankServer::Rank& rank) {
   for (const auto& [name, value] : rank.variables) setenv(name.c_str(), value.c_str(), 1);
 }
 
-// Starts body(rank) with its environment and serves until all have ended.
+// Starts body(rank) with its environment, serves until all have ended, and kills one meanwhile.
 struct Launched {
   std::vector<test::RankEnd> ends;
-  std::vector<std::string> failures() const {
-    std::vector<std::string> texts;
-    for (const test::RankEnd& end : ends) texts.push_back(end.failures);
-    return texts;
-  }
 };
-Launched launch(int num_ranks, const ProcessRanks::Body& body) {
+struct Kill {
+  int rank = -1;  // none
+  std::chrono::microseconds after{0};
+};
+Launched launch(int num_ranks, const ProcessRanks::Body& body, const Kill& kill = {}) {
   RankServer server(num_ranks);
   ProcessRanks ranks;
   for (int rank = 0; rank < num_ranks; ++rank) {
     ranks.start([&](int me) {
       set_environment(server.rank(me));
       // A rank that was exec'ed has no other rank's end; a forked one drops them by hand.
-      for (int other = 0; other < num_ranks; ++other) {
-        if (other >= me && other != me) server.started(other);
-      }
+      for (int other = me + 1; other < num_ranks; ++other) server.started(other);
       body(me);
     });
     server.started(rank);
   }
   std::vector<bool> ended(static_cast<std::size_t>(num_ranks));
   const Deadline deadline(kLimit);
+  const auto kill_at = std::chrono::steady_clock::now() + kill.after;
+  bool killed = kill.rank < 0;
   for (int num_ended = 0; num_ended < num_ranks && !deadline.expired();) {
     pollfd polled = {server.descriptor(), POLLIN, 0};
-    poll(&polled, 1, 5);
+    poll(&polled, 1, killed ? 5 : 0);
     server.serve();
+    if (!killed && std::chrono::steady_clock::now() >= kill_at) {
+      ranks.kill(kill.rank, SIGKILL);
+      killed = true;
+    }
     for (int rank = 0; rank < num_ranks; ++rank) {
       const auto i = static_cast<std::size_t>(rank);
       if (ended[i] || !ranks.has_ended(rank)) continue;
@@ -144,6 +150,46 @@ TEST(RankServer, ARankThatEndsIsNamedToThoseThatWait) {
     EXPECT_NE(text.find("ended"), std::string::npos) << text;
     EXPECT_NE(text.find("before the ranks had met"), std::string::npos) << text;
   }));
+}
+
+// Ranks make mesh after mesh until one of them is killed, wherever it is by then.
+TEST(RankServer, ARankThatIsKilledAtAnyMomentIsNamedToAllOthers) {
+  constexpr int kRanks = 3;
+  const auto shared =
+      static_cast<std::atomic<int>*>(mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(shared), MAP_FAILED);
+  for (int round = 0; round < 60; ++round) {
+    shared->store(0);
+    const Kill kill = {.rank = round % kRanks, .after = std::chrono::microseconds(97 * round)};
+    const auto body = [&](int) {
+      std::optional<Mesh> mesh;
+      const std::string text = text_of_error([&] {
+        for (;;) {
+          mesh.emplace(Mesh::from_environment({{"tp", kRanks}}, 20s));
+          mesh->axis("tp").barrier(20s);
+        }
+      });
+      EXPECT_NE(text.find("rank " + std::to_string(kill.rank) + " "), std::string::npos) << text;
+      EXPECT_TRUE(text.find("gone") != std::string::npos || text.find("ended") != std::string::npos)
+          << text;
+      // Whoever leaves first must not become the reason of the other.
+      shared->fetch_add(1);
+      const Deadline deadline(20s);
+      while (shared->load() < kRanks - 1 && !deadline.expired()) usleep(100);
+    };
+    const Launched launched = launch(kRanks, body, kill);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const test::RankEnd& end = launched.ends[static_cast<std::size_t>(rank)];
+      if (rank == kill.rank) {
+        EXPECT_EQ(end.signal, SIGKILL);
+      } else {
+        EXPECT_TRUE(test::ended_well(end))
+            << "round " << round << " rank " << rank << ": " << end.failures;
+      }
+    }
+  }
+  munmap(shared, sizeof(std::atomic<int>));
 }
 
 TEST(RankServer, ALauncherThatEndsIsNamed) {
