@@ -21,8 +21,13 @@ inline Resources count_resources() {
   held.threads = std::distance(fs::directory_iterator("/proc/self/task"), {});
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
-    // The heap grows and shrinks as it likes, in one mapping or in two.
-    if (line.find("[heap]") == std::string::npos) ++held.mappings;
+    // The heap grows and shrinks as it likes, in one mapping or in two; a sanitizer's is
+    // everywhere.
+#ifdef CMM_SANITIZED
+    held.mappings += line.find("memfd:") != std::string::npos;
+#else
+    held.mappings += line.find("[heap]") == std::string::npos;
+#endif
   }
   return held;
 }

@@ -154,27 +154,11 @@ Arena::Arena(Config config, AddressRange range)
   madvise(data, static_cast<std::size_t>(bytes), MADV_DONTFORK);
   madvise(data, static_cast<std::size_t>(bytes), MADV_DONTDUMP);
   reserve(0, config_.control_bytes);
-
-  void* const mark = mmap(nullptr, static_cast<std::size_t>(page_bytes()), PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mark == MAP_FAILED) throw refused("marked");
-  if (madvise(mark, static_cast<std::size_t>(page_bytes()), MADV_WIPEONFORK) == 0) {
-    fork_mark_ = static_cast<std::byte*>(mark);
-    *fork_mark_ = std::byte{1};
-  } else {
-    munmap(mark, static_cast<std::size_t>(page_bytes()));
-  }
 }
 
 Arena::~Arena() {
   // In a forked child other things may lie at these addresses by now.
   if (!owned_by_this_process()) range_.forget();
-  if (fork_mark_ != nullptr) munmap(fork_mark_, static_cast<std::size_t>(page_bytes()));
-}
-
-bool Arena::owned_by_this_process() const {
-  if (fork_mark_ != nullptr) return *fork_mark_ == std::byte{1};
-  return config_.processes[static_cast<std::size_t>(config_.rank)].pid == getpid();
 }
 
 std::byte* Arena::region(int rank) const {

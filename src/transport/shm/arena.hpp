@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/process_id.hpp"
 #include "transport/memory/space.hpp"
 #include "transport/shm/page_ranges.hpp"
 #include "transport/shm/process.hpp"
@@ -72,8 +73,7 @@ class Arena final : public memory::Space {
   bool reads_any_memory() const override { return false; }
   bool ended(int member) const override { return watch_.ended(member); }
   std::string description_of(int member) const override { return watch_.description(member); }
-  // Looks at a page that a fork leaves zeroed in the child: no system call.
-  bool owned_by_this_process() const override;
+  bool owned_by_this_process() const override { return process_id() == owner_; }
 
  private:
   std::byte* region(int rank) const;
@@ -84,7 +84,7 @@ class Arena final : public memory::Space {
   Config config_;
   AddressRange range_;
   ProcessWatch watch_;
-  std::byte* fork_mark_ = nullptr;  // a page; nullptr: the kernel cannot wipe it, pids are compared
+  const pid_t owner_ = process_id();
 
   std::mutex mutex_;
   PageRanges pages_;  // of this rank's region
