@@ -187,9 +187,9 @@ std::string Bench::str() const {
                decode ? percent_text(r.share_of_read_bandwidth()) : "",
                fixed_text(r.ratio_to_bound(), 3), fixed_text(r.speedup_over_sequential(), 3)});
   }
-  const Problem& p = rows_.front().report.problem;
-  return text(processor_name(), ", ", world_.cores().in_all, " cores, ", today(), "; ", p.ranks,
-              " ranks of ", p.threads, p.threads == 1 ? " thread\n" : " threads\n") +
+  const RunReport& first = rows_.front().report;
+  return text(processor_name(), ", ", world_.cores().in_all, " cores, ", today(), "; ",
+              ranks_text({first.problem, first.transport, first.num_hosts}), "\n") +
          table.str();
 }
 

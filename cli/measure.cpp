@@ -36,6 +36,7 @@ class RankBench {
     x_local_ = data_.x_local(rank_);
     gathered_ = Matrix(data.problem().dtype, data.problem().m, data.problem().k);
     data_.poison_out(rank_);
+    at.get_ready();
     all_gather(gather_, x_local_, gathered_.ref());
     whole_x_ = data_.holds_whole_x() ? data_.x() : gathered_.ref();
   }
@@ -234,6 +235,7 @@ Recording record_call(World& world, ProblemData& data, std::int64_t capacity) {
     const std::vector<Weights> y = data.make_weights(rank);
     const ConstMatrixRef x_local = data.x_local(rank);
     const std::vector<MatrixRef> out = data.out(rank);
+    at.get_ready();
     all_gather_matmul(plan, x_local, y, out);  // brings caches and page tables up to date
     at.meet();
     if (rank == first_here) trace.clear();

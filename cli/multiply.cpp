@@ -121,7 +121,7 @@ Product multiply(World& world, const Problem& p, const Operands& o, Times& times
         make_plan(at.axis(), shape_of(calls[0].problem, rank), options_of(calls[0].problem));
     const RankPart part = part_of(p, rank);
     const Weights y = Weights::pack(o.y_local(rank), {.engine = p.engine});
-    at.meet();
+    at.get_ready();
     if (rank == first_here) packed_at = now_seconds();
     for (std::size_t call = 0; call < calls.size(); ++call) {
       const std::int64_t row = calls[call].first_row, num_rows = calls[call].problem.m;

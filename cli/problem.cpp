@@ -230,6 +230,7 @@ Solution solve(World& world, const Problem& problem) {
     const std::vector<Weights> y = solution.data.make_weights(rank);
     solution.data.poison_out(rank);
     const std::vector<MatrixRef> out = solution.data.out(rank);
+    at.get_ready();
     all_gather_matmul(plan, solution.data.x_local(rank), y, out);
     if (rank == world.ranks_here(problem.ranks).first) {
       solution.definition = definition_of(problem, y[0].engine());

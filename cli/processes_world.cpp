@@ -25,6 +25,7 @@ class ProcessRank : public Rank {
   int rank() const override { return axis_.rank(); }
   const Axis& axis() const override { return axis_; }
   void meet() override { axis_.barrier(deadline_); }
+  void get_ready() override { axis_.barrier(kPatience); }
   std::int64_t value_of_rank_0(std::int64_t mine) override {
     return std::stoll(axis_.exchange(std::to_string(mine), deadline_)[0]);
   }

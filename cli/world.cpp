@@ -30,6 +30,7 @@ class ThreadRank : public Rank {
   int rank() const override { return rank_; }
   const Axis& axis() const override { return axis_; }
   void meet() override { shared_.barrier.wait(); }
+  void get_ready() override { meet(); }
   std::int64_t value_of_rank_0(std::int64_t mine) override {
     meet();
     if (rank_ == 0) shared_.value = mine;

@@ -29,6 +29,9 @@ class Rank {
   virtual const Axis& axis() const = 0;
   // Every rank comes here, and none goes on before all have come: the start of a measurement.
   virtual void meet() = 0;
+  // The same where ranks come at different times, since they have been preparing. A call after it
+  // has its deadline for itself.
+  virtual void get_ready() = 0;
   // Collective: what rank 0 gives.
   virtual std::int64_t value_of_rank_0(std::int64_t mine) = 0;
 };

@@ -146,6 +146,25 @@ TEST(World, SharesTheCoresOfItsMachine) {
   }
 }
 
+// The deadline of calls is short here; packing weights takes longer.
+TEST(World, WaitsForARankThatIsNotReady) {
+  using std::chrono::milliseconds;
+  as_processes(2, [](World& world) {
+    world.run(2, milliseconds(10), [](Rank& at) {
+      if (at.rank() == 1) std::this_thread::sleep_for(milliseconds(100));
+      at.get_ready();
+    });
+  });
+  EXPECT_THROW(as_processes(2,
+                            [](World& world) {
+                              world.run(2, milliseconds(10), [](Rank& at) {
+                                if (at.rank() == 1) std::this_thread::sleep_for(milliseconds(100));
+                                at.meet();
+                              });
+                            }),
+               Error);
+}
+
 // The first failure is what the user is told, not that others then left the measurement.
 TEST(World, OfThreadsRethrowsTheFirstFailure) {
   for (int i = 0; i < 50; ++i) {
