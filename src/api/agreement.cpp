@@ -2,6 +2,7 @@
 #include <numeric>
 #include <utility>
 
+#include "api/collective.hpp"
 #include "api/plan_state.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
@@ -11,6 +12,10 @@ namespace {
 
 [[noreturn]] void reject(const std::string& message) {
   throw Error(ErrorCode::kInvalidArgument, message);
+}
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Refused(ErrorCode::kInvalidArgument, message);
 }
 
 void check_extents(const ProblemShape& shape) {
@@ -132,7 +137,7 @@ void agree(const Axis& axis, const ProblemShape& shape, const Options& options,
   const std::vector<std::string> all = axis.endpoint().exchange(text, deadline);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].front() == 'e') {
-      reject(cat("rank ", rank, " of axis '", axis.name(), "': ", all[rank].substr(1)));
+      refuse(cat("rank ", rank, " of axis '", axis.name(), "': ", all[rank].substr(1)));
     }
   }
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
@@ -141,7 +146,7 @@ void agree(const Axis& axis, const ProblemShape& shape, const Options& options,
       const std::string first = field_value(all[0].substr(1), field);
       const std::string other = field_value(all[rank].substr(1), field);
       if (first == other) continue;
-      reject(cat("the ranks of axis '", axis.name(), "' disagree on ", fields[field].first,
+      refuse(cat("the ranks of axis '", axis.name(), "' disagree on ", fields[field].first,
                  ": rank 0 has ", first, ", rank ", rank, " has ", other));
     }
   }

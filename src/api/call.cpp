@@ -1,4 +1,5 @@
 // The two collective calls: checks, then the executor, then whatever a failure demands.
+#include "api/collective.hpp"
 #include "api/plan_state.hpp"
 #include "base/text.hpp"
 #include "gemm/panels.hpp"
@@ -118,9 +119,11 @@ void PlanState::run(Operation operation, std::int64_t m, const ConstMatrixRef& x
     return reader < 0 ? "" : cat("; rank ", reader, " still reads x_local: keep it");
   };
   const auto interrupted = [&](const char* reason) {
-    endpoint.fail(Error(ErrorCode::kPeerFailed,
-                        cat("rank ", axis_.rank(), " was interrupted in a call: ", reason),
-                        axis_.rank()));
+    tell_peers(endpoint, [&] {
+      return Error(ErrorCode::kPeerFailed,
+                   cat("rank ", axis_.rank(), " was interrupted in a call: ", reason),
+                   axis_.rank());
+    });
     const std::string warning = settle();
     if (!warning.empty()) throw Error(ErrorCode::kPeerFailed, reason + warning, axis_.rank());
   };

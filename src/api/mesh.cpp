@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "api/axes.hpp"
+#include "api/collective.hpp"
 #include "api/plan_state.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
@@ -35,12 +36,8 @@ std::vector<std::string> exchange_as(transport::History::Kind kind, const Axis& 
   const api::Claim claim(axis, {.kind = kind});
   transport::Endpoint& endpoint = axis.endpoint();
   endpoint.check_usable();
-  try {
-    return endpoint.exchange(text, Deadline(deadline));
-  } catch (const Error& error) {
-    endpoint.fail(error);  // this rank has been told: the next call says that the mesh is dead
-    throw;
-  }
+  return api::collectively(endpoint, "an exchange",
+                           [&] { return endpoint.exchange(text, Deadline(deadline)); });
 }
 
 }  // namespace

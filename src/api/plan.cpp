@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/collective.hpp"
 #include "api/plan_state.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
@@ -39,9 +40,7 @@ Claim::Claim(const Axis& axis, const transport::History::Operation& operation)
 PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options& options)
     : axis_(axis), shape_(shape), options_(options), partition_(schedule::Partition::even(0, {})) {
   const Deadline deadline(std::max(options.deadline, std::chrono::milliseconds(1)));
-  const Claim claim(axis, {.kind = transport::History::Kind::kPlan, .m = shape.m});
   transport::Endpoint& endpoint = axis.endpoint();
-  endpoint.check_usable();
   const int num_ranks = axis.num_ranks();
   std::string mine;
   try {
@@ -82,9 +81,9 @@ PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options&
   }
   for (int rank = 0; const std::string& text : endpoint.exchange(mine, deadline)) {
     if (!text.empty()) {
-      throw Error(ErrorCode::kOutOfMemory,
-                  cat("rank ", rank, " of axis '", axis.name(), "' cannot make the plan: ", text),
-                  rank);
+      throw Refused(ErrorCode::kOutOfMemory,
+                    cat("rank ", rank, " of axis '", axis.name(), "' cannot make the plan: ", text),
+                    rank);
     }
     ++rank;
   }
@@ -105,7 +104,11 @@ std::int64_t PlanState::shard_bytes() const {
 }  // namespace api
 
 Plan Plan::make(const Axis& axis, const ProblemShape& shape, const Options& options) {
-  return Plan(std::make_shared<api::PlanState>(axis, shape, options));
+  const api::Claim claim(axis, {.kind = transport::History::Kind::kPlan, .m = shape.m});
+  axis.endpoint().check_usable();
+  return Plan(api::collectively(axis.endpoint(), "the making of a plan", [&] {
+    return std::make_shared<api::PlanState>(axis, shape, options);
+  }));
 }
 
 api::PlanState& Plan::state() const {

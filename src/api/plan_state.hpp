@@ -44,7 +44,8 @@ class Claim {
 
 class PlanState {
  public:
-  // Collective; see Plan::make.
+  // Collective; see Plan::make, which holds the claim and tells the peers where this throws
+  // anything but Refused.
   PlanState(const Axis& axis, const ProblemShape& shape, const Options& options);
 
   const Axis& axis() const { return axis_; }
