@@ -1,5 +1,6 @@
 // The contract at length: what takes minutes.
 #include "bodies.hpp"
+#include "meeting_faults.hpp"
 #include "process_world.hpp"
 #include "thread_world.hpp"
 
@@ -17,6 +18,10 @@ TEST(ContractAtLength, StopAtEachPoint) {
 TEST(ContractAtLength, KillAtEachPointOfFiveRanks) {
   at_each_point({.fault = Fault::kKill, .num_ranks = 5, .algorithms = kAlgorithms}, processes);
 }
+TEST(ContractAtLength, KillAtEachSystemCall) { at_each_call(Mishap::kKill); }
+TEST(ContractAtLength, ExitAtEachSystemCall) { at_each_call(Mishap::kExit); }
+TEST(ContractAtLength, StopAtEachSystemCall) { at_each_call(Mishap::kStop); }
+TEST(ContractAtLength, SlowAtEachSystemCall) { at_each_call(Mishap::kSlow); }
 TEST(ContractAtLength, MeshesOfThreadsComeAndGo) {
   ThreadWorld world;
   meshes_come_and_go(world, 10'000);
