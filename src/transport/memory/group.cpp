@@ -80,7 +80,10 @@ std::vector<std::string> Group::exchange(const std::string& text, const Deadline
                                          Dozer* dozer) {
   Dozer& sleeper = dozer != nullptr ? *dozer : *this;
   enter(0);
-  ++num_exchanges_;
+  {
+    const std::lock_guard lock(retired_mutex_);  // any thread may let a block go
+    ++num_exchanges_;
+  }
   std::vector<std::string> all(static_cast<std::size_t>(size()));
   std::vector<std::uint64_t> total_bytes(all.size());
   std::uint64_t rounds = 1;
@@ -155,10 +158,11 @@ void Group::fail(const Error& error) {
     cause.code = static_cast<std::int32_t>(error.code());
     cause.rank = error.rank();
     copy_text(cause.text, error.what());
+    std::int32_t alive = 0;
+    // Sequentially consistent: see set_reading. Before the lock goes: another thread of this rank
+    // that fails too finds the group dead when its fail() returns.
+    control().failed_by.compare_exchange_strong(alive, config_.index + 1);
   }
-  std::int32_t alive = 0;
-  // Sequentially consistent: see set_reading.
-  control().failed_by.compare_exchange_strong(alive, config_.index + 1);
   wake_all();
 }
 
