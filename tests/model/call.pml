@@ -199,7 +199,7 @@ proctype rank(byte me) {
     do
     :: call <= CALLS ->
        if
-       :: call == CALLS && quits > 0 -> quits--; goto done
+       :: atomic { call == CALLS && quits > 0 -> quits-- }; goto done
        :: true
        fi;
        one_call();

@@ -119,7 +119,7 @@ proctype rank(byte me) {
     do
     :: plan <= PLANS ->
        if
-       :: plan == PLANS && quits > 0 -> quits--; goto done
+       :: atomic { plan == PLANS && quits > 0 -> quits-- }; goto done
        :: true
        fi;
        make_board();

@@ -117,7 +117,7 @@ inline check_cause(why) {
 inline may_throw() {
 #if THROWS
   if
-  :: throws > 0 -> throws--; fail(BY_THROW); goto failed
+  :: atomic { throws > 0 -> throws-- }; fail(BY_THROW); goto failed
   :: skip
   fi
 #else
