@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -25,5 +27,11 @@ Command add_multiply_command(CLI::App& app);
 Command add_plan_command(CLI::App& app);
 Command add_check_command(CLI::App& app);
 Command add_bench_command(CLI::App& app);
+// `program`: what take_launched_program() has taken.
+Command add_launch_command(CLI::App& app, std::vector<std::string> program);
+
+// Where the words are those of `cmm launch`, cuts off the program and its arguments, which are none
+// of the tool's: what follows "--", or the first word that is no flag.
+std::vector<std::string> take_launched_program(std::vector<std::string>& words);
 
 }  // namespace cmm::cli

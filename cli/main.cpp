@@ -89,13 +89,17 @@ int run_tool(int argc, char** argv, World& world) {
   app.set_version_flag("--version", "cmm " CMM_VERSION);
   app.require_subcommand(1);
   app.footer("`cmm COMMAND --help` explains a command and shows examples.");
-  const std::vector<Command> commands = {add_run_command(app), add_multiply_command(app),
-                                         add_plan_command(app), add_check_command(app),
-                                         add_bench_command(app)};
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  std::vector<std::string> program = take_launched_program(words);
+  std::reverse(words.begin(), words.end());  // the parser takes the last word first
+  const std::vector<Command> commands = {
+      add_run_command(app),   add_multiply_command(app),
+      add_plan_command(app),  add_check_command(app),
+      add_bench_command(app), add_launch_command(app, std::move(program))};
   std::optional<int> printed;  // --help, --version
   together(world, [&] {
     try {
-      app.parse(argc, argv);
+      app.parse(words);
     } catch (const CLI::Success& request) {
       printed = world.reports() ? app.exit(request) : kDone;
     } catch (const CLI::ParseError& error) {

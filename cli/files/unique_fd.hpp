@@ -9,9 +9,12 @@ namespace cmm::files {
 
 class UniqueFd {
  public:
-  explicit UniqueFd(int fd) : fd_(fd) {}  // -1: none
+  explicit UniqueFd(int fd = -1) : fd_(fd) {}  // -1: none
   UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&&) = delete;
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
   ~UniqueFd() {
     if (fd_ >= 0) ::close(fd_);
   }
