@@ -275,6 +275,16 @@ std::string Channel::silence_of(int peer) const {
   return mailbox_->silence_of(peer);
 }
 
+int Channel::not_released_by(int chunk) const {
+  {
+    const CallsLock lock(calls_mutex());
+    for (const Request& request : requests_) {
+      if (request.sends && request.chunk == chunk) return request.peer;
+    }
+  }
+  return local_->not_released_by(chunk);
+}
+
 bool Channel::offered(int peer, int chunk) { return local_->offered(local_index(peer), chunk); }
 
 void Channel::doze() {

@@ -33,6 +33,8 @@ class Channel final : public transport::Channel, private Mover {
   bool any_thread() const override { return mailbox_->world().threads().any_thread(); }
 
   std::string silence_of(int peer) const override;
+  int held_up_by(int peer) override { return mailbox_->held_up_by(peer); }
+  int not_released_by(int chunk) const override;
   bool offered(int peer, int chunk) override;
   Rows look(int peer, int chunk) const override { return local_->look(local_index(peer), chunk); }
   void release(int peer, int chunk) override { local_->release(local_index(peer), chunk); }

@@ -28,12 +28,17 @@ std::vector<std::string> exchange(Mailbox& mailbox, const std::string& mine,
       for (lock.lock(); !look_for_text(mailbox, peer); lock.lock()) {
         history.waiting_for(peer);
         if (deadline.expired()) {
+          lock.unlock();
+          const int at_fault = mailbox.held_up_by(peer);
+          lock.lock();
           mailbox.fail_and_throw(
               Error(ErrorCode::kDeadline,
                     cat("rank ", mailbox.rank(), " waited ", deadline.limit_ms(), " ms for rank ",
-                        peer, " to make a plan or exchange a text; ", mailbox.silence_of(peer),
+                        peer, " to make a plan or exchange a text; ",
+                        at_fault == peer ? mailbox.silence_of(peer)
+                                         : cat("that one waits, in the end for rank ", at_fault),
                         history.recent(mailbox.rank())),
-                    peer));
+                    at_fault));
         }
         lock.unlock();
         wait.pause();

@@ -255,6 +255,20 @@ void Mailbox::handle_received(const MPI_Status& status) {
       from.num_sent_to_us = head.total;
       from.left = true;
       return;
+    case MessageKind::kAsk: {
+      Message answer;
+      const bool waits = waits_.load(std::memory_order_relaxed);
+      answer.head = {.source = rank(),
+                     .kind = MessageKind::kAnswer,
+                     .culprit = waits ? group()->history()->awaited() : -1,
+                     .total = head.total};
+      broadcast(answer, {peer});
+      return;
+    }
+    case MessageKind::kAnswer:
+      from.num_answered = head.total;
+      from.awaits = head.culprit;
+      return;
   }
 }
 
@@ -359,7 +373,33 @@ bool Mailbox::finish() noexcept {
   return finished_;
 }
 
+int Mailbox::held_up_by(int peer) {
+  constexpr std::chrono::milliseconds kAnswersWithin{100};  // a rank that waits looks every 200 us
+  int at_fault = peer;
+  for (int hop = 0; hop < num_ranks(); ++hop) {
+    CallsLock lock(calls_mutex());
+    if (!world().threads().may_call()) return peer;
+    Peer& asked = peer_at(at_fault);
+    const std::uint64_t number = ++num_asked_;
+    Message question;
+    question.head = {.source = rank(), .kind = MessageKind::kAsk, .total = number};
+    broadcast(question, {at_fault});
+    const Deadline deadline(kAnswersWithin);
+    for (poll(); asked.num_answered < number; poll()) {
+      if (deadline.expired()) return at_fault;
+      lock.unlock();
+      std::this_thread::sleep_for(kShortestNap);
+      lock.lock();
+    }
+    if (asked.awaits < 0 || asked.awaits >= num_ranks()) return at_fault;  // it is only slow
+    if (asked.awaits == rank()) return peer;                               // they wait in a circle
+    at_fault = asked.awaits;
+  }
+  return peer;
+}
+
 void Mailbox::doze() {
+  waits_.store(true, std::memory_order_relaxed);
   {
     const CallsLock lock(calls_mutex());
     poll();

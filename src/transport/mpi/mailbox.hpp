@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -66,6 +67,10 @@ class Mailbox final : public Dozer {
   bool left(int peer) const;
   [[noreturn]] void throw_left(int peer);
   std::string silence_of(int peer) const;  // see Channel
+  // See Channel: asks the peer for whom it waits, and that one, and so on; who does not answer
+  // within some milliseconds is at fault. Takes the lock itself. Throws the cause where the axis is
+  // dead.
+  int held_up_by(int peer);
   void count_sent(int peer) { ++peers_[static_cast<std::size_t>(peer)].num_sent; }
   void count_received(int peer) { ++peers_[static_cast<std::size_t>(peer)].num_received; }
 
@@ -82,7 +87,10 @@ class Mailbox final : public Dozer {
 
   // For waits; takes the lock itself. Looks at peers and messages, then sleeps a little.
   void doze() override;
-  void rise() override { nap_ = kShortestNap; }
+  void rise() override {
+    nap_ = kShortestNap;
+    waits_.store(false, std::memory_order_relaxed);
+  }
 
  private:
   static constexpr std::chrono::microseconds kShortestNap{50};
@@ -109,7 +117,9 @@ class Mailbox final : public Dozer {
     std::vector<std::uint64_t> calls;  // by channel: the last that it entered and we compared
     bool left = false;
     std::string left_reason;
-    std::uint64_t num_sent = 0;  // messages with chunks
+    std::uint64_t num_answered = 0;  // questions of ours
+    int awaits = -1;                 // as it answered last
+    std::uint64_t num_sent = 0;      // messages with chunks
     std::uint64_t num_received = 0;
     std::uint64_t num_sent_to_us = 0;  // as it said when it left
   };
@@ -154,6 +164,8 @@ class Mailbox final : public Dozer {
   bool finished_ = false;
   bool failure_sent_ = false;  // or learnt from a peer, which tells everybody itself
 
+  std::uint64_t num_asked_ = 0;
+  std::atomic<bool> waits_{false};  // this rank
   std::chrono::microseconds nap_ = kShortestNap;
   std::int64_t checked_ns_ = 0;
 };

@@ -14,6 +14,8 @@ enum class MessageKind : std::int32_t {
   kText = 2,     // a part of this rank's text of an exchange
   kFailure = 3,  // the axis is dead, for the cause in `text`
   kLeave = 4,    // this rank makes no more calls, for the reason in `text`
+  kAsk = 5,      // for whom does the receiver wait?
+  kAnswer = 6,   // for rank `culprit`; -1: for none
 };
 
 // Plain data. Nothing of it is used before magic, version, byte order, source and length have been
@@ -36,7 +38,8 @@ struct MessageHead {
   std::int32_t code = 0;      // of a failure
   std::int32_t culprit = -1;  // rank at fault; -1: none
   // Of an exchange: bytes of the whole text. Of a leave: messages with chunks that this rank has
-  // sent the peer, which may still be under way when this one arrives.
+  // sent the peer, which may still be under way when this one arrives. Of a question and its
+  // answer: its number.
   std::uint64_t total = 0;
   std::uint64_t text_bytes = 0;  // that follow the head
 };
