@@ -7,7 +7,9 @@
  * none fails without a reason. */
 #include "group.pml"
 
+#ifndef CALLS
 #define CALLS 2
+#endif
 #define TAG(call, chunk) ((call) * 8 + (chunk)) /* what rows of a call hold; 0: written over */
 #define CELL(rank, chunk) ((rank) * P + (chunk))
 
