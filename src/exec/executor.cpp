@@ -21,6 +21,8 @@ constexpr std::int64_t kMaxWaveRows = std::int64_t{4} * gemm::kMaxTiles * gemm::
 constexpr std::int64_t kWaitForRestNs = 20'000;
 constexpr std::int64_t kWaitForRowsNs = 200'000;
 
+constexpr std::int64_t kLookAtPeersNs = 20'000'000;
+
 // A claim of a call that copies chunks is short, because chunks move between claims.
 constexpr double kPolledClaimFlops = 2e7;  // 100-200 us on the cores measured
 
@@ -89,6 +91,7 @@ void Executor::run(const Call& call, const schedule::Partition& partition) {
   call_ = &call;
   partition_ = &partition;
   deadline_ = &deadline;
+  looked_ns_ = now_ns();
   queue_.clear();
   hook_(Point::kBegun, 0);
   gather_.begin(call.header, call.x, partition);
@@ -142,6 +145,7 @@ void Executor::multiply_staged() {
         {packed_.data() + wave_row * row_bytes, config_.dtype, rows.size(), config_.k, config_.k},
         rows.begin);
     gather_.progress(0);
+    look_at_peers();
   }
 }
 
@@ -336,11 +340,20 @@ void Executor::plan_multiply() {
        .num_threads = team_.num_threads()});
 }
 
+// A rank that has died while this one multiplies is noticed now, not when the multiply is done.
+void Executor::look_at_peers() {
+  const std::int64_t now = now_ns();
+  if (now - looked_ns_ < kLookAtPeersNs) return;
+  looked_ns_ = now;
+  gather_.check_peers();
+}
+
 void Executor::multiply(int thread) {
   for (;;) {
     const Range claim = multiply_claims_.claim();
     if (claim.size() == 0) return;
     gather_.check_alive();
+    if (thread == 0) look_at_peers();
     hook_(Point::kClaimed, thread);
     const std::int64_t block = claim.begin / units_per_block_;
     multiply_block(thread, groups_[static_cast<std::size_t>(block / num_row_blocks_)],

@@ -100,6 +100,7 @@ class Executor {
   void list_groups(std::int64_t group_panels);
   void plan_multiply();
   void drain();
+  void look_at_peers();
   [[noreturn]] void miss_deadline(const Gather::Missing& missing) const;
 
   // Thread 0 alone; the team sleeps and the library brings its own.
@@ -128,6 +129,7 @@ class Executor {
   const Call* call_ = nullptr;
   const schedule::Partition* partition_ = nullptr;
   const Deadline* deadline_ = nullptr;
+  std::int64_t looked_ns_ = 0;  // when thread 0 last looked at its peers' processes
   Barrier barrier_;
   std::vector<Round> rounds_;  // by thread: its meetings at the barrier so far
   std::atomic<bool> failed_{false};

@@ -81,6 +81,11 @@ class Gather {
   // Nothing of the peers' memory is read any more: every chunk is consumed, or the call failed.
   void end() { channel_->end(); }
   void check_alive() const { channel_->check_alive(); }
+  // Throws where a peer has died from whom something is still to come or who has still to read:
+  // else the call can be completed without it. Thread 0 only; for once in some milliseconds.
+  void check_peers() {
+    if (num_not_taken() > 0 || !drained()) channel_->check_peers();
+  }
   int quiesce(std::chrono::milliseconds limit) { return channel_->quiesce(limit); }
   transport::Dozer& dozer() { return *channel_; }
 

@@ -101,6 +101,9 @@ class Channel : public Dozer {
   // Throws the group's cause where it is dead. A rank that reads its peers' memory asks between
   // small pieces of work: a peer that failed waits for it in quiesce(). Any thread.
   virtual void check_alive() const = 0;
+  // As a doze does, without the sleep: throws where a peer has died or makes another call. Costs
+  // system calls: for once in some milliseconds of work. The thread that called begin().
+  virtual void check_peers() = 0;
   // After end(): returns once no peer reads the caller's x, or after `limit`. The peer that still
   // does, or -1; at once where peers never read it, but a copy.
   virtual int quiesce(std::chrono::milliseconds limit) = 0;

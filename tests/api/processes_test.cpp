@@ -4,10 +4,12 @@
 #include <poll.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <numeric>
 
+#include "api/plan_state.hpp"
 #include "base/deadline.hpp"
 #include "cmm/cmm.hpp"
 #include "support/count_resources.hpp"
@@ -168,6 +170,40 @@ TEST_F(Processes, ANewMeshCanBeMadeAfterAFailure) {
     const Mesh mesh = Mesh::processes(options(rank, 2), {{"tp", 2}});
     multiply_on_heap(mesh.axis("tp"));
   });
+}
+
+// Rank 0 would multiply for seconds with the rows it has when rank 1 dies.
+TEST_F(Processes, ADeathIsNoticedWhileTheOthersMultiply) {
+  constexpr std::int64_t kRows = 300, kK = 8, kN = 8192;
+  const auto nap = [](void*, exec::Point point, int) {
+    if (point == exec::Point::kClaimed) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  };
+  const auto die = [](void*, exec::Point point, int) {
+    if (point == exec::Point::kOffered) ::kill(::getpid(), SIGKILL);
+  };
+  const auto body = [&](int rank) {
+    const Mesh mesh = Mesh::processes(options(rank, 2), {{"tp", 2}});
+    const std::vector<float> x(kRows * kK, 1), y(kK * kN, 1);
+    std::vector<float> out(2 * kRows * kN);
+    const auto weights = Weights::pack(MatrixView<const float>(y.data(), kK, kN));
+    const auto plan = Plan::make(mesh.axis("tp"), {.m = 2 * kRows, .k = kK, .n_local = {kN}});
+    plan.state().set_hook({rank == 0 ? +nap : +die, nullptr});
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      all_gather_matmul(plan, MatrixView<const float>(x.data(), kRows, kK), weights,
+                        MatrixView<float>(out.data(), 2 * kRows, kN));
+      ADD_FAILURE() << "rank 1 died, yet the call returned";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kPeerFailed);
+      EXPECT_EQ(error.rank(), 1) << error.what();
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500));
+  };
+  ProcessRanks ranks;
+  for (int rank = 0; rank < 2; ++rank) ranks.start(body);
+  const std::vector<test::RankEnd> ends = ranks.wait(kLimit);
+  EXPECT_TRUE(test::ended_well(ends[0])) << ends[0].failures;
+  EXPECT_EQ(ends[1].signal, SIGKILL);
 }
 
 TEST_F(Processes, AForkedChildMayNotUseTheMesh) {

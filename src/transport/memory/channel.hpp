@@ -19,6 +19,7 @@ class Channel final : public transport::Channel {
   void begin(const CallHeader& header) override;
   void end() override { group_->set_reading(false); }
   void check_alive() const override { group_->check_alive(); }
+  void check_peers() override { group_->check_peers(); }
   int quiesce(std::chrono::milliseconds limit) override;
 
   void offer(int chunk, const Rows& rows) override;

@@ -21,6 +21,10 @@ class Channel final : public transport::Channel, private Mover {
   void begin(const CallHeader& header) override;
   void end() override;
   void check_alive() const override { mailbox_->group()->check_alive(); }
+  void check_peers() override {
+    const CallsLock lock(calls_mutex());
+    mailbox_->check_peers();
+  }
   int quiesce(std::chrono::milliseconds limit) override { return local_->quiesce(limit); }
 
   void offer(int chunk, const Rows& rows) override;

@@ -398,6 +398,15 @@ int Mailbox::held_up_by(int peer) {
   return peer;
 }
 
+void Mailbox::check_peers() {
+  try {
+    group()->check_peers();
+  } catch (const Error&) {
+    flush_failure();
+    throw;
+  }
+}
+
 void Mailbox::doze() {
   waits_.store(true, std::memory_order_relaxed);
   {
@@ -406,12 +415,7 @@ void Mailbox::doze() {
     const std::int64_t now = now_ns();
     if (now - checked_ns_ > kCheckPeersNs) {
       checked_ns_ = now;
-      try {
-        group()->check_peers();
-      } catch (const Error&) {
-        flush_failure();
-        throw;
-      }
+      check_peers();
     }
   }
   std::this_thread::sleep_for(nap_);

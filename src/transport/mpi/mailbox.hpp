@@ -85,6 +85,9 @@ class Mailbox final : public Dozer {
   // After leave(): whether every rank has left and all messages have been taken, or never will be.
   bool finish() noexcept;
 
+  // Of this host, whose processes can be seen; throws the cause.
+  void check_peers();
+
   // For waits; takes the lock itself. Looks at peers and messages, then sleeps a little.
   void doze() override;
   void rise() override {
