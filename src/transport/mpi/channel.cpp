@@ -13,6 +13,10 @@ namespace {
 // Each costs some tenths of a microsecond, and MPI moves all messages at every one.
 constexpr int kTestsPerPoll = 16;
 
+// With MPI for one peer at a time: more than a link of 10 Gbit/s moves between two polls, and no
+// more than MPI may well copy.
+constexpr std::int64_t kSendWindowBytes = std::int64_t{4} << 20;
+
 }  // namespace
 
 Channel::Channel(std::shared_ptr<Mailbox> mailbox, std::uint64_t number, const ChannelShape& shape,
@@ -21,21 +25,26 @@ Channel::Channel(std::shared_ptr<Mailbox> mailbox, std::uint64_t number, const C
       number_(number),
       local_(std::move(local)),
       fetchers_(shape.fetchers.size()),
+      sending_bytes_(static_cast<std::size_t>(mailbox_->num_ranks()), 0),
       num_sending_(static_cast<std::size_t>(shape.num_chunks), 0),
       receives_(static_cast<std::size_t>(shape.num_chunks)) {
   std::set<int> receivers;
-  std::size_t num_requests = receives_.size();
+  std::size_t num_sends = 0;
   for (std::size_t chunk = 0; chunk < fetchers_.size(); ++chunk) {
     for (const int rank : shape.fetchers[chunk]) {
       if (local_index(rank) >= 0) continue;
       fetchers_[chunk].push_back(rank);
       receivers.insert(rank);
-      ++num_requests;
+      ++num_sends;
     }
   }
   receivers_.assign(receivers.begin(), receivers.end());
-  // Calls allocate nothing, but where chunks are cut into several messages.
-  requests_.reserve(num_requests);
+  // Calls allocate nothing: a chunk that is no block of memory has a few parts more than one that
+  // is, but MPI never has all of them.
+  const std::int64_t parts_of_chunk =
+      ceil_div(2 * shape.max_chunk_bytes, mailbox_->world().max_message_bytes()) + 1;
+  sends_.reserve(num_sends);
+  requests_.reserve((receives_.size() + num_sends) * static_cast<std::size_t>(parts_of_chunk));
   expected_.reserve(receives_.size());
 }
 
@@ -63,7 +72,9 @@ void Channel::end() {
   local_->end();
   const CallsLock lock(calls_mutex());
   reading_ = false;
-  if (mailbox_->group()->dead()) give_up_receives();
+  if (!mailbox_->group()->dead()) return;
+  sends_.clear();
+  give_up_receives();
 }
 
 // What has begun to arrive may not be called back: its memory, which is the group's, then stays as
@@ -87,8 +98,25 @@ void Channel::offer(int chunk, const Rows& rows) {
   for (const int peer : fetchers_[static_cast<std::size_t>(chunk)]) {
     const Rows shared = local_->shared_rows(chunk);
     const std::int64_t count = num_parts(shared);
-    for (std::int64_t i = 0; i < count; ++i) send(part(shared, i), peer, chunk);
+    sends_.push_back({.peer = peer, .chunk = chunk, .rows = shared, .num_parts = count});
+    num_sending_[static_cast<std::size_t>(chunk)] += static_cast<int>(count);
   }
+  start_sends();
+}
+
+// The chunks of a peer leave in the order in which they were offered, and arrive in it, so that the
+// peer can multiply the first while the others are on their way.
+void Channel::start_sends() {
+  std::size_t num_left = 0;
+  for (Send& of : sends_) {
+    const std::int64_t& bytes = sending_bytes_[static_cast<std::size_t>(of.peer)];
+    while (of.next < of.num_parts && bytes < kSendWindowBytes) {
+      send(part(of.rows, of.next), of.peer, of.chunk);
+      ++of.next;
+    }
+    if (of.next < of.num_parts) sends_[num_left++] = of;
+  }
+  sends_.resize(num_left);
 }
 
 // Asked until it is true, at the end of a call, when nobody polls any more.
@@ -156,7 +184,8 @@ Channel::Part Channel::part(const Rows& rows, std::int64_t i) const {
 
 void Channel::send(const Part& part, int peer, int chunk) {
   MPI_Datatype type = MPI_BYTE;
-  auto count = static_cast<int>(part.num_rows * part.row_bytes);
+  const std::int64_t bytes = part.num_rows * part.row_bytes;
+  auto count = static_cast<int>(bytes);
   if (part.num_rows > 1 && part.stride_bytes != part.row_bytes) {
     mailbox_->require(
         MPI_Type_create_hvector(static_cast<int>(part.num_rows), static_cast<int>(part.row_bytes),
@@ -165,14 +194,15 @@ void Channel::send(const Part& part, int peer, int chunk) {
     MPI_Type_commit(&type);
     count = 1;
   }
-  Request& request = requests_.emplace_back(Request{.chunk = chunk, .peer = peer, .sends = true});
+  Request& request =
+      requests_.emplace_back(Request{.chunk = chunk, .peer = peer, .sends = true, .bytes = bytes});
   const int code = MPI_Isend(part.data, count, type, mailbox_->world_rank(peer),
                              mailbox_->chunk_tag(chunk), mailbox_->world().comm(), &request.handle);
   if (type != MPI_BYTE) MPI_Type_free(&type);  // MPI keeps it as long as the message needs it
   if (code != MPI_SUCCESS) requests_.pop_back();
   mailbox_->require(code, "MPI_Isend", peer);
   mailbox_->count_sent(peer);
-  ++num_sending_[static_cast<std::size_t>(chunk)];
+  sending_bytes_[static_cast<std::size_t>(peer)] += bytes;
 }
 
 void Channel::poll() {
@@ -186,7 +216,7 @@ bool Channel::move() noexcept {
   } catch (...) {
     return false;  // the axis is dead, and the rank's own threads see that
   }
-  return reading_ || !requests_.empty() || !expected_.empty();
+  return reading_ || !requests_.empty() || !sends_.empty() || !expected_.empty();
 }
 
 void Channel::move_messages() {
@@ -207,12 +237,14 @@ void Channel::move_messages() {
     requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(next_test_));
     if (request.sends) {
       --num_sending_[static_cast<std::size_t>(request.chunk)];
+      sending_bytes_[static_cast<std::size_t>(request.peer)] -= request.bytes;
     } else {
       --receives_[static_cast<std::size_t>(request.chunk)].num_pending;
       mailbox_->count_received(request.peer);
     }
     mailbox_->require(code, request.sends ? "MPI_Isend" : "MPI_Imrecv", request.peer);
   }
+  start_sends();
 }
 
 // A chunk is received only once its sender is known to make the same call as this rank and its size

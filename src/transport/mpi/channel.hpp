@@ -55,10 +55,19 @@ class Channel final : public transport::Channel, private Mover {
     std::int64_t num_pending = 0;  // matched, and not all here yet
     std::string wrong = {};        // what is wrong with one of them
   };
+  // A chunk for a peer, of which parts from `next` on have not been handed to MPI.
+  struct Send {
+    int peer = -1;
+    int chunk = -1;
+    Rows rows;
+    std::int64_t next = 0;
+    std::int64_t num_parts = 0;
+  };
   struct Request {
     int chunk = -1;
     int peer = -1;
     bool sends = false;
+    std::int64_t bytes = 0;
     MPI_Request handle = MPI_REQUEST_NULL;
   };
   // What one message carries.
@@ -74,6 +83,7 @@ class Channel final : public transport::Channel, private Mover {
   std::int64_t num_parts(const Rows& rows) const;
   Part part(const Rows& rows, std::int64_t i) const;
   // With the lock held:
+  void start_sends();
   void send(const Part& part, int peer, int chunk);
   void move_messages();
   void match_expected();
@@ -88,9 +98,11 @@ class Channel final : public transport::Channel, private Mover {
   CallHeader header_;
   bool reading_ = false;  // between begin() and end()
 
-  std::vector<int> num_sending_;   // by chunk
-  std::vector<Receive> receives_;  // by chunk
-  std::vector<int> expected_;      // chunks whose messages are not all matched
+  std::vector<Send> sends_;                  // in order of offers
+  std::vector<std::int64_t> sending_bytes_;  // by rank: with MPI
+  std::vector<int> num_sending_;             // by chunk: messages, those of sends_ included
+  std::vector<Receive> receives_;            // by chunk
+  std::vector<int> expected_;                // chunks whose messages are not all matched
   std::size_t next_probe_ = 0;
   std::vector<Request> requests_;  // that MPI works on
   std::size_t next_test_ = 0;
