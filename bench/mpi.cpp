@@ -1,177 +1,185 @@
-// The same problem as bench_fused by MPI: MPI_Allgatherv, then the fastest product there is (our
-// own). Run by mpirun -n P; rank 0 prints and writes.
+// The fused operation on ranks that mpirun has started, against MPI_Allgatherv and the fastest
+// product there is (our own), and against the bound. Rank 0 prints and writes.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <cstdio>
-#include <numeric>
-#include <thread>
+#include <cstring>
+#include <optional>
 
-#include "base/clock.hpp"
-#include "base/integers.hpp"
 #include "cmm/cmm.hpp"
+#include "cmm/machine.hpp"
+#include "cmm/mpi.hpp"
+#include "problems.hpp"
+#include "rank_report.hpp"
+#include "rank_work.hpp"
 #include "report.hpp"
+#include "turns.hpp"
+#include "waiting.hpp"
 
 namespace cmm::bench {
 namespace {
 
-constexpr std::int64_t kColdRows = 64;
-constexpr double kSampleSeconds = 2e-3;
-
-struct Options {
-  std::vector<std::string> dtypes = {"f32", "bf16"};
-  std::vector<std::int64_t> m = {1, 4, 16, 64, 256, 1024, 4096};
-  std::int64_t k = 4096;
-  std::int64_t n = 14336;  // of all ranks together
-  int cores = 2;
-  std::int64_t cold_mib = 300;  // of all ranks together
-  int rounds = 9;
-  bool quick = false;
-  std::string json;
+class MpiMeeting final : public Meeting {
+ public:
+  void meet() override { MPI_Barrier(MPI_COMM_WORLD); }
+  std::vector<std::vector<double>> gather(const std::vector<double>& mine) override {
+    int num_ranks = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+    const std::size_t count = mine.size();
+    std::vector<double> all(count * static_cast<std::size_t>(num_ranks));
+    MPI_Allgather(mine.data(), static_cast<int>(count), MPI_DOUBLE, all.data(),
+                  static_cast<int>(count), MPI_DOUBLE, MPI_COMM_WORLD);
+    std::vector<std::vector<double>> of_ranks;
+    for (std::size_t first = 0; first < all.size(); first += count) {
+      of_ranks.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(first),
+                            all.begin() + static_cast<std::ptrdiff_t>(first + count));
+    }
+    return of_ranks;
+  }
 };
 
-class Problem {
+// MPI_Allgatherv of the rows.
+class MpiGather {
  public:
-  Problem(const Options& options, DType dtype, std::int64_t m)
-      : dtype_(dtype), m_(m), k_(options.k), elem_bytes_(static_cast<int>(dtype_bytes(dtype))) {
-    int rank = 0, num_ranks = 1;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-    MPI_Type_contiguous(static_cast<int>(k_ * elem_bytes_), MPI_BYTE, &row_);
+  explicit MpiGather(const Case& c) {
+    MPI_Type_contiguous(static_cast<int>(c.k * c.elem_bytes()), MPI_BYTE, &row_);
     MPI_Type_commit(&row_);
-    for (int r = 0; r < num_ranks; ++r) {
-      const Range rows = even_part(m, num_ranks, r);
-      counts_.push_back(static_cast<int>(rows.size()));
-      offsets_.push_back(static_cast<int>(rows.begin));
+    for (int r = 0; r < c.num_ranks; ++r) {
+      counts_.push_back(static_cast<int>(c.num_rows(r)));
+      offsets_.push_back(static_cast<int>(c.first_row(r)));
     }
-    n_local_ = even_part(options.n, num_ranks, rank).size();
-    rank_ = static_cast<std::size_t>(rank);
-    threads_ = std::max(1, options.cores / num_ranks);
-    x_local_ = AlignedBuffer(std::max(1, counts_[rank_]) * k_ * elem_bytes_);
-    fill_random(x_local_, dtype);
-    gathered_ = AlignedBuffer(m * k_ * elem_bytes_);
-    out_ = AlignedBuffer(m * n_local_ * elem_bytes_);
-    AlignedBuffer y(k_ * n_local_ * elem_bytes_);
-    fill_random(y, dtype);
-    const std::int64_t copies =
-        m <= kColdRows ? ceil_div(options.cold_mib << 20, y.bytes() * num_ranks) + 1 : 1;
-    for (std::int64_t i = 0; i < copies; ++i) {
-      weights_.push_back(
-          Weights::pack(StridedMatrixRef(y.data(), dtype, k_, n_local_, n_local_, 1)));
-    }
-    plan_ = std::make_unique<Plan>(Plan::make(
-        Mesh::threads({{"one", 1}})[0].axis("one"),
-        {.m = m, .k = k_, .n_local = {n_local_}, .dtype = dtype}, {.threads = threads_}));
   }
-  ~Problem() { MPI_Type_free(&row_); }
-  Problem(const Problem&) = delete;
-  Problem& operator=(const Problem&) = delete;
+  ~MpiGather() { MPI_Type_free(&row_); }
+  MpiGather(const MpiGather&) = delete;
+  MpiGather& operator=(const MpiGather&) = delete;
 
-  void gather() {
-    MPI_Allgatherv(x_local_.data(), counts_[rank_], row_, gathered_.data(), counts_.data(),
-                   offsets_.data(), row_, MPI_COMM_WORLD);
+  void operator()(const ConstMatrixRef& x_local, const MatrixRef& gathered) {
+    MPI_Allgatherv(x_local.data, static_cast<int>(x_local.rows), row_, gathered.data,
+                   counts_.data(), offsets_.data(), row_, MPI_COMM_WORLD);
   }
-  void multiply() {
-    all_gather_matmul(*plan_, ConstMatrixRef(gathered_.data(), dtype_, m_, k_, k_),
-                      weights_[next_++ % weights_.size()],
-                      MatrixRef(out_.data(), dtype_, m_, n_local_, n_local_));
-  }
-  int threads() const { return threads_; }
 
  private:
-  DType dtype_;
-  std::int64_t m_, k_;
-  std::int64_t n_local_ = 0;
-  int elem_bytes_;
-  std::size_t rank_ = 0;
-  int threads_ = 1;
   MPI_Datatype row_;
   std::vector<int> counts_, offsets_;
-  AlignedBuffer x_local_, gathered_, out_;
-  std::vector<Weights> weights_;
-  std::size_t next_ = 0;
-  std::unique_ptr<Plan> plan_;
 };
 
-// From the first rank's start to the last rank's end: the ranks of one host share its clock.
-template <class Call>
-double seconds_of(int calls, const Call& call) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  double begin = wall_seconds();
-  for (int i = 0; i < calls; ++i) call();
-  double end = wall_seconds();
-  MPI_Allreduce(MPI_IN_PLACE, &begin, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
-  MPI_Allreduce(MPI_IN_PLACE, &end, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return (end - begin) / calls;
+struct Result {
+  Seconds seconds;
+  Explanation plan;  // on rank 0: explaining measures the machine, which one rank does at a time
+};
+
+struct Meshes {
+  Mesh polled;
+  // The same ranks, with a thread that moves messages while they multiply; none on one host, where
+  // there are no messages.
+  std::optional<Mesh> helped;
+};
+
+Result measure(const Case& c, int rounds, const Meshes& meshes) {
+  const Mesh& mesh = meshes.polled;
+  AlignedBuffer whole(c.m * c.k * c.elem_bytes());
+  fill_random(whole, c.dtype);
+  const ConstMatrixRef x(whole.data(), c.dtype, c.m, c.k, c.k);
+  const ConstMatrixRef own = rows_of(x, c, mesh.rank());
+  // Where peers of this host read it in place, and where x of a program lies that does not know.
+  const auto own_bytes = static_cast<std::size_t>(own.rows * c.k * c.elem_bytes());
+  const Memory shared = mesh.allocate(static_cast<std::int64_t>(own_bytes) + 1);
+  std::memcpy(shared.data(), own.data, own_bytes);
+  const ConstMatrixRef x_local(shared.data(), c.dtype, own.rows, c.k, c.k);
+  const Axis axis = mesh.axis("tp");
+  const std::vector<Weights> y = pack_copies(c, mesh.rank());
+  RankWork work({c, axis, x, x_local, y});
+  RankWork of_own_memory({c, axis, x, own, y});
+  std::optional<RankWork> helped;
+  if (meshes.helped) helped.emplace(RankWork::Setup{c, meshes.helped->axis("tp"), x, own, y});
+  MpiGather mpi_gather(c);
+  std::vector<Version> versions = {{"fused", [&] { work.fused(); }},
+                                   {"fused_with_copy", [&] { of_own_memory.fused(); }},
+                                   {"product", [&] { work.multiply(); }},
+                                   {"all_gather", [&] { work.gather(); }},
+                                   {"all_gather_direct", [&] { work.gather_direct(); }},
+                                   {"all_gather_mpi", [&] { mpi_gather(own, work.gathered()); }},
+                                   {"barrier", [&] { axis.barrier(); }},
+                                   {"all_gather_then_product",
+                                    [&] {
+                                      work.gather_direct();
+                                      work.multiply_gathered();
+                                    }},
+                                   {"all_gather_mpi_then_product", [&] {
+                                      mpi_gather(own, work.gathered());
+                                      work.multiply_gathered();
+                                    }}};
+  if (helped) versions.push_back({"fused_with_helper", [&] { helped->fused(); }});
+  MpiMeeting meeting;
+  // The first round touches outputs, threads and caches.
+  const Seconds once = take_turns(meeting, versions, {.rounds = 2});
+  const int calls = calls_per_sample(once.at("fused")[1]);
+  Result result;
+  result.seconds = take_turns(meeting, versions, {.rounds = rounds, .calls = calls});
+  if (mesh.rank() == 0) result.plan = work.explain();
+  return result;
 }
 
-nlohmann::json measure(const Options& options, DType dtype, std::int64_t m, int num_ranks) {
-  Problem problem(options, dtype, m);
-  const auto both = [&] {
-    problem.gather();
-    problem.multiply();
+// Of bench_wait, and of MPI's own gather of as many bytes.
+nlohmann::json measure_waiting_beside_mpi(const Mesh& mesh) {
+  const Axis axis = mesh.axis("tp");
+  MpiMeeting meeting;
+  nlohmann::json out = measure_waiting(mesh, meeting);
+  const auto of_rank = static_cast<int>(kSmallBytes / axis.num_ranks());
+  const std::vector<char> mine(static_cast<std::size_t>(of_rank));
+  std::vector<char> all(static_cast<std::size_t>(of_rank) *
+                        static_cast<std::size_t>(axis.num_ranks()));
+  const auto gather = [&] {
+    MPI_Allgather(mine.data(), of_rank, MPI_BYTE, all.data(), of_rank, MPI_BYTE, MPI_COMM_WORLD);
   };
-  seconds_of(1, both);
-  const int calls = static_cast<int>(std::ceil(kSampleSeconds / seconds_of(1, both)));
-  std::vector<double> total, gather;
-  for (int round = 0; round < options.rounds; ++round) {
-    total.push_back(seconds_of(calls, both));
-    gather.push_back(seconds_of(calls, [&] { problem.gather(); }));
-  }
-  return {
-      {"dtype", dtype_name(dtype)},
-      {"num_ranks", num_ranks},
-      {"threads_per_rank", problem.threads()},
-      {"m", m},
-      {"k", options.k},
-      {"n", options.n},
-      {"seconds", {{"total", to_json(spread(total))}, {"all_gather", to_json(spread(gather))}}}};
+  out["gather_mpi"] = to_json(latency(meeting, axis.rank(), gather));
+  out["waiting_cpu_share_mpi"] = waiting_cpu_share(axis, meeting, gather);
+  return out;
 }
 
 int run(int argc, char** argv) {
-  Options options;
-  options.cores = static_cast<int>(std::thread::hardware_concurrency());
-  CLI::App app("MPI_Allgatherv, then the product; start it with mpirun -n P");
-  CLI::Option* m = app.add_option("--m", options.m, "rows of x")->check(CLI::PositiveNumber);
-  app.add_option("--k", options.k, "inner extent")->check(CLI::PositiveNumber);
-  CLI::Option* n =
-      app.add_option("--n", options.n, "columns of y, all ranks")->check(CLI::PositiveNumber);
-  app.add_option("--cores", options.cores, "threads of all ranks together, one a rank at least")
+  Problems problems;
+  CLI::App app("The fused operation and MPI_Allgatherv with a product; start it with mpirun -n P");
+  problems.add_flags(app);
+  int num_hosts = 1;
+  std::string link = "memory";
+  app.add_option("--hosts", num_hosts, "that the ranks were started on, for the figures")
       ->check(CLI::PositiveNumber);
-  app.add_option("--dtype", options.dtypes, "f32, bf16, f16");
-  CLI::Option* rounds =
-      app.add_option("--rounds", options.rounds, "samples per figure")->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "the problems of bench_fused --quick");
-  app.add_option("--json", options.json, "file for the figures");
+  app.add_option("--link", link, "between the hosts, for the figures: 1gbit");
   CLI11_PARSE(app, argc, argv);
-  if (options.quick) {
-    if (m->count() == 0) options.m = {1, 16, 256, 1024};
-    if (n->count() == 0) options.n = 8192;
-    if (rounds->count() == 0) options.rounds = 7;
-  }
-  int rank = 0, num_ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  problems.settle(app);
+  int num_ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
   MPI_Get_library_version(version, &length);
   const std::string library(version, std::string(version).find(','));
+  const std::vector<AxisSize> axes = {{"tp", num_ranks}};
+  Meshes meshes{mesh_from_mpi(MPI_COMM_WORLD, axes, {.progress = MpiProgress::kPoll}), {}};
+  if (num_hosts > 1) {
+    meshes.helped = mesh_from_mpi(MPI_COMM_WORLD, axes, {.progress = MpiProgress::kHelper});
+  }
+  const Mesh& mesh = meshes.polled;
 
   nlohmann::json rows = nlohmann::json::array();
-  for (const std::string& dtype : options.dtypes) {
-    for (const std::int64_t rows_of_x : options.m) {
-      rows.push_back(measure(options, parse_dtype(dtype), rows_of_x, num_ranks));
-      if (rank != 0) continue;
-      const nlohmann::json& seconds = rows.back()["seconds"];
-      std::printf("%s  P %d  %-5s m %5lld  all_gather %9.3f ms  both %9.3f ms\n", library.c_str(),
-                  num_ranks, dtype.c_str(), static_cast<long long>(rows_of_x),
-                  1e3 * seconds["all_gather"]["median"].get<double>(),
-                  1e3 * seconds["total"]["median"].get<double>());
-      std::fflush(stdout);
+  Machine machine;
+  std::optional<DType> dtype;  // of that figure
+  for (const Case& c : problems.cases(num_ranks)) {
+    if (dtype != c.dtype && mesh.rank() == 0) {
+      // The others sleep when they come to the next plan.
+      machine = measure_machine(default_isa(), c.dtype);
+      print_head(c, machine);
     }
+    dtype = c.dtype;
+    const Result result = measure(c, problems.rounds, meshes);
+    if (mesh.rank() != 0) continue;
+    rows.push_back(figures({c, result.seconds, result.plan, machine, num_hosts}));
+    print_figures(rows.back());
   }
-  if (rank == 0) write_json(options.json, {{"library", library}, {"products", rows}});
+  nlohmann::json report = {{"library", library}, {"link", link}, {"products", rows}};
+  if (num_ranks > 1) report["waiting"] = measure_waiting_beside_mpi(mesh);
+  if (mesh.rank() == 0) write_json(problems.json, std::move(report));
   return 0;
 }
 
@@ -179,7 +187,8 @@ int run(int argc, char** argv) {
 }  // namespace cmm::bench
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   int status = 1;
   try {
     status = cmm::bench::run(argc, argv);

@@ -1,16 +1,14 @@
 // Prints what the benchmark programs wrote as the tables of docs/performance.md.
 // usage: bench_table DIRECTORY
+#include "table.hpp"
+
+#include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <string>
 #include <tuple>
-#include <vector>
 
-namespace {
+namespace cmm::bench {
 
 using nlohmann::json;
 
@@ -23,47 +21,45 @@ std::string percent(double share) { return number(100 * share, 0) + " %"; }
 std::string milliseconds(double seconds) {
   return number(1e3 * seconds, seconds < 1e-4 ? 4 : seconds < 1e-2 ? 3 : seconds < 1 ? 2 : 0);
 }
+std::string quartiles(const json& spread) {
+  return milliseconds(spread.at("low_quartile")) + "-" + milliseconds(spread.at("high_quartile"));
+}
 
-// A table in which all cells of a column are as wide as its widest.
-class Table {
- public:
-  explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  void print() const {
-    std::vector<std::size_t> widths(rows_[0].size(), 1);
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    for (std::size_t r = 0; r < rows_.size(); ++r) {
-      for (std::size_t i = 0; i < widths.size(); ++i) {
-        std::string cell = rows_[r][i];
-        cell.resize(widths[i], ' ');
-        std::cout << "| " << cell << ' ';
-      }
-      std::cout << "|\n";
-      if (r > 0) continue;
-      for (const std::size_t width : widths) std::cout << "|-" << std::string(width, '-') << '-';
-      std::cout << "|\n";
-    }
-    std::cout << '\n';
+void Table::print() const {
+  std::vector<std::size_t> widths(rows_[0].size(), 1);
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
-
-class Results {
- public:
-  explicit Results(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  // null where the program has not been run.
-  json get(const std::string& program) const {
-    std::ifstream file(folder_ / (program + ".json"));
-    return file ? json::parse(file) : json();
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      std::string cell = rows_[r][i];
+      cell.resize(widths[i], ' ');
+      std::cout << "| " << cell << ' ';
+    }
+    std::cout << "|\n";
+    if (r > 0) continue;
+    for (const std::size_t width : widths) std::cout << "|-" << std::string(width, '-') << '-';
+    std::cout << "|\n";
   }
+  std::cout << '\n';
+}
 
- private:
-  std::filesystem::path folder_;
-};
+json Results::get(const std::string& program) const {
+  std::ifstream file(folder_ / (program + ".json"));
+  return file ? json::parse(file) : json();
+}
+
+std::vector<json> Results::all(const std::string& begin) const {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    const std::string name = entry.path().stem().string();
+    if (name.rfind(begin, 0) == 0 && entry.path().extension() == ".json") names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  std::vector<json> reports;
+  for (const std::string& name : names) reports.push_back(get(name));
+  return reports;
+}
 
 void print_machine(const json& report) {
   const json& machine = report.at("machine");
@@ -72,6 +68,8 @@ void print_machine(const json& report) {
             << " cores; load average at the end " << number(machine.at("load_average"), 1)
             << ".\n\n";
 }
+
+namespace {
 
 void print_peak(const json& report) {
   if (report.is_null()) return;
@@ -178,64 +176,8 @@ void print_sweep(const json& report) {
   flush();
 }
 
-// Time of the same problem by another program over the fused operation's.
-std::string compared(const json& products, const json& fused) {
-  for (const json& row : products) {
-    bool same = true;
-    for (const char* key : {"dtype", "num_ranks", "threads_per_rank", "m", "k", "n"}) {
-      same = same && row[key] == fused[key];
-    }
-    if (!same) continue;
-    const double other = row.at("seconds").at("total").at("median");
-    const double seconds = fused.at("seconds").at("fused").at("median");
-    return milliseconds(other) + " (" + number(other / seconds, 2) + ")";
-  }
-  return "-";
-}
-
-void print_fused(const Results& results) {
-  const json report = results.get("bench_fused");
-  if (report.is_null()) return;
-  std::cout << "### The fused operation\n\n";
-  print_machine(report);
-  json mpi = json::array(), torch = json::array();
-  std::string mpi_name = "MPI", torch_name = "torch";
-  for (const int num_ranks : {1, 2, 4, 8}) {
-    const json one = results.get("bench_mpi_" + std::to_string(num_ranks));
-    if (one.is_null()) continue;
-    mpi_name = one.at("library");
-    for (const json& row : one.at("products")) mpi.push_back(row);
-  }
-  if (const json one = results.get("bench_torch"); !one.is_null()) {
-    torch_name = one.at("library");
-    torch = one.at("products");
-  }
-  std::cout << "Medians in ms. T / bound and the speed-ups are medians of the rounds' ratios. In "
-               "brackets: time over the fused operation's.\n"
-            << "- MPI: " << mpi_name << " MPI_Allgatherv, then our product\n"
-            << "- torch: " << torch_name << ", all_gather_into_tensor, then mm\n\n";
-  Table table({"type", "P", "threads a rank", "m", "k", "n", "fused", "quartiles", "bound",
-               "T / bound", "speed-up over all_gather, product", "over barrier, product in place",
-               "the same, one rank late", "of L1-fed", "of reading", "MPI", "torch"});
-  for (const json& row : report.at("fused")) {
-    const json& fused = row.at("seconds").at("fused");
-    table.add(
-        {row.at("dtype"), row.at("num_ranks").dump(), row.at("threads_per_rank").dump(),
-         row.at("m").dump(), row.at("k").dump(), row.at("n").dump(),
-         milliseconds(fused.at("median")),
-         milliseconds(fused.at("low_quartile")) + "-" + milliseconds(fused.at("high_quartile")),
-         milliseconds(row.at("bound_seconds")), number(row.at("ratio_to_bound"), 3),
-         number(row.at("speedup_over_gather_then_product"), 3),
-         number(row.at("speedup_over_barrier_then_product"), 3),
-         row.contains("hidden_share") ? number(row.at("late_speedup_over_barrier_then_product"), 3)
-                                      : "-",
-         percent(row.at("share_of_l1_fed")), percent(row.at("share_of_read")), compared(mpi, row),
-         compared(torch, row)});
-  }
-  table.print();
-}
-
 }  // namespace
+}  // namespace cmm::bench
 
 int main(int argc, char** argv) {
   if (argc != 2) {
@@ -243,11 +185,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const Results results(argv[1]);
-    print_peak(results.get("bench_peak"));
-    print_kernels(results.get("bench_gemm"));
-    print_sweep(results.get("bench_gemm_sweep"));
-    print_fused(results);
+    const cmm::bench::Results results(argv[1]);
+    cmm::bench::print_peak(results.get("bench_peak"));
+    cmm::bench::print_kernels(results.get("bench_gemm"));
+    cmm::bench::print_sweep(results.get("bench_gemm_sweep"));
+    cmm::bench::print_fused(results);
+    cmm::bench::print_processes(results);
+    cmm::bench::print_hosts(results);
+    cmm::bench::print_waiting(results);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_table: %s\n", error.what());
     return 1;
