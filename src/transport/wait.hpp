@@ -1,7 +1,10 @@
 // How a rank waits for its peers: it spins, soon yields, and where nothing comes it dozes.
 #pragma once
 
+#include <cstdint>
+
 #include "base/backoff.hpp"
+#include "base/deadline.hpp"
 
 namespace cmm::transport {
 
@@ -28,7 +31,7 @@ class Wait {
   Wait& operator=(const Wait&) = delete;
 
   void pause() {
-    if (backoff_.awake()) {
+    if (!dozed_ && backoff_.awake() && !awake_for_long()) {
       backoff_.pause();
     } else {
       dozed_ = true;
@@ -38,8 +41,19 @@ class Wait {
   bool time_to_check() const { return backoff_.time_to_check(); }
 
  private:
+  // On a busy machine a yield may last as long as others run, and a thousand of them seconds, while
+  // nobody looks whether the peers live.
+  static constexpr std::int64_t kAwakeNs = 5'000'000;
+  bool awake_for_long() {
+    if (!backoff_.time_to_check()) return false;
+    const std::int64_t now = now_ns();
+    if (begin_ns_ == 0) begin_ns_ = now;
+    return now - begin_ns_ > kAwakeNs;
+  }
+
   Dozer& dozer_;
   Backoff backoff_;
+  std::int64_t begin_ns_ = 0;  // of the first look at the clock
   bool dozed_ = false;
 };
 
