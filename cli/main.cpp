@@ -20,6 +20,7 @@
 #include "cmm/error.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
+#include "history_signal.hpp"
 #include "world.hpp"
 
 namespace cmm::cli {
@@ -134,6 +135,7 @@ Failure current_failure() {
 int main(int argc, char** argv) {
   using namespace cmm::cli;
   occupy_standard_streams();
+  show_history_on_signal();
   Started started;
   std::unique_ptr<World> world;
   try {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "history_signal.hpp"
 #include "world.hpp"
 
 namespace cmm::cli {
@@ -32,6 +33,7 @@ class ProcessesWorld : public World {
 
  private:
   Mesh mesh_;
+  ShownMesh shown_{mesh_};
   Axis axis_;
   std::string started_by_;
   Cores cores_;

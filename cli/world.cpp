@@ -8,6 +8,7 @@
 #include <new>
 #include <thread>
 
+#include "history_signal.hpp"
 #include "parallel.hpp"
 #include "processes_world.hpp"
 #include "text.hpp"
@@ -65,6 +66,7 @@ class ThreadsWorld : public World {
     std::exception_ptr first;  // recorded before peers leave the barrier for want of this rank
     const auto guarded = [&](Mesh& mesh) {
       try {
+        const ShownMesh shown(mesh);
         ThreadRank rank(mesh, shared);
         body(rank);
       } catch (...) {

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -195,6 +196,32 @@ TEST_F(MultiplyOnProcesses, EndsOnAllRanksWhenOneIsKilled) {
       if (name != "x.npy" && name != "y.npy") std::filesystem::remove(scratch_.file(name));
     }
   }
+}
+
+// A rank that waits for a stopped one says so when it is asked, and goes on afterwards.
+TEST_F(MultiplyOnProcesses, ShowsOnASignalWhatItWaitsFor) {
+  write("x.npy", DType::kF32, 1500, 1500);
+  write("y.npy", DType::kF32, 1500, 1500);
+  Ranks ranks(2, line("out.npy") + "--isa portable");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto wait_until = [&](const std::function<bool()>& happened) {
+    while (!happened() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  };
+  wait_until([&] { return scratch_.names().size() == 3; });
+  ASSERT_EQ(kill(ranks.pid(1), SIGSTOP), 0);
+  wait_until([&] {
+    kill(ranks.pid(0), SIGUSR1);
+    return ranks.err_so_far(0).find("waits for rank 1") != std::string::npos;
+  });
+  kill(ranks.pid(1), SIGCONT);
+  const std::vector<ToolResult> results = ranks.results();
+  EXPECT_EQ(results[0].exit_code, 0) << results[0].err;
+  EXPECT_EQ(results[0].err.find("rank 0 of axis 'tp': "), 0u) << results[0].err;
+  EXPECT_NE(results[0].err.find("waits for rank 1"), std::string::npos) << results[0].err;
+  EXPECT_EQ(results[1].exit_code, 0) << results[1].err;
+  EXPECT_EQ(Json::parse(results[0].out)["correct"], true);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ class Ranks {
       : Ranks(std::vector<std::vector<std::string>>(num_ranks, words_of(line))) {}
 
   pid_t pid(std::size_t rank) const { return pids_[rank]; }
+  std::string err_so_far(std::size_t rank) const { return content_of(err(rank)); }
   // Waits for all.
   std::vector<ToolResult> results() {
     std::vector<ToolResult> all;
