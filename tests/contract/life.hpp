@@ -65,6 +65,24 @@ inline void plans_come_and_go(World& world, int num_rounds) {
   });
 }
 
+// One plan serves calls of changing m, back to back.
+inline void calls_of_changing_sizes(World& world, int num_calls) {
+  static const test::Reference smaller({.m = 7, .k = 24, .n = {70}}, test::SumRule::kChain);
+  constexpr int kRanks = 3;
+  run_all(world, kRanks, [&](int rank) {
+    const Mesh mesh = world.mesh(0, rank, kRanks);
+    const Axis axis = mesh.axis("tp");
+    test::RankData large(small_problem(), axis);
+    test::RankData small(smaller, axis);
+    const Plan plan = Plan::make(axis, large.shape(), {.algorithm = Algorithm::kRing});
+    for (int call = 0; call < num_calls; ++call) {
+      test::RankData& data = call % 3 == 1 ? small : large;
+      data.call(plan);
+      expect_right(data.difference());
+    }
+  });
+}
+
 // Many times more ranks than cores.
 inline void sixteen_ranks(World& world) {
   run_all(world, kMaxRanks, [&](int rank) {
