@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/check.hpp"
+#include "base/deadline.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
 
@@ -16,6 +17,11 @@ constexpr int kTestsPerPoll = 16;
 // With MPI for one peer at a time: more than a link of 10 Gbit/s moves between two polls, and no
 // more than MPI may well copy.
 constexpr std::int64_t kSendWindowBytes = std::int64_t{4} << 20;
+
+// Between two polls of a rank that expects nothing and has handed over all it sends. MPI may have
+// buffered that, and a peer may fail, so it goes on; but a poll costs microseconds, and a rank that
+// multiplies few rows would poll every 20.
+constexpr std::int64_t kIdlePollNs = 200'000;
 
 }  // namespace
 
@@ -207,7 +213,9 @@ void Channel::send(const Part& part, int peer, int chunk) {
 
 void Channel::poll() {
   const CallsLock lock(calls_mutex(), std::try_to_lock);
-  if (lock.owns_lock()) move_messages();  // else another thread of ours moves messages
+  if (!lock.owns_lock()) return;  // another thread of ours moves messages
+  const bool idle = requests_.empty() && sends_.empty() && expected_.empty();
+  if (!idle || now_ns() - moved_ns_ > kIdlePollNs) move_messages();
 }
 
 bool Channel::move() noexcept {
@@ -220,6 +228,7 @@ bool Channel::move() noexcept {
 }
 
 void Channel::move_messages() {
+  moved_ns_ = now_ns();
   mailbox_->poll();
   if (!mailbox_->world().threads().may_call()) return;
   match_expected();

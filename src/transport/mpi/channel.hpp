@@ -106,6 +106,7 @@ class Channel final : public transport::Channel, private Mover {
   std::size_t next_probe_ = 0;
   std::vector<Request> requests_;  // that MPI works on
   std::size_t next_test_ = 0;
+  std::int64_t moved_ns_ = 0;  // when messages were last moved
 };
 
 }  // namespace cmm::transport::mpi
