@@ -6,12 +6,20 @@
 
 namespace cmm {
 
+inline std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 class Deadline {
  public:
   // A limit beyond ten years means ten years: the clock counts nanoseconds in 63 bits.
-  explicit Deadline(std::chrono::milliseconds limit)
+  explicit Deadline(std::chrono::milliseconds limit) : Deadline(limit, now_ns()) {}
+  // Of what began at `begin_ns`, a time of now_ns().
+  Deadline(std::chrono::milliseconds limit, std::int64_t begin_ns)
       : limit_(limit < kLongest ? limit : kLongest),
-        end_(std::chrono::steady_clock::now() + limit_) {}
+        end_(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(begin_ns)) + limit_) {}
 
   bool expired() const { return std::chrono::steady_clock::now() >= end_; }
   std::int64_t limit_ms() const { return limit_.count(); }
@@ -26,11 +34,5 @@ class Deadline {
   std::chrono::milliseconds limit_;
   std::chrono::steady_clock::time_point end_;
 };
-
-inline std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 }  // namespace cmm

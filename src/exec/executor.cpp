@@ -86,7 +86,7 @@ bool Executor::decode() const {
 }
 
 void Executor::run(const Call& call, const schedule::Partition& partition) {
-  const Deadline deadline(config_.deadline);
+  const Deadline deadline(config_.deadline, gather_.history().begin_ns());
   const SpanTimer span(config_.trace, SpanKind::kCall, gather_.rank(), 0);
   call_ = &call;
   partition_ = &partition;
@@ -404,12 +404,16 @@ void Executor::drain() {
   gather_.check_alive();
 }
 
+// The peers are told before this rank unwinds, which may take long the first time: one that comes
+// to its deadline meanwhile would find this rank no longer waiting, and blame it.
 void Executor::miss_deadline(const Gather::Missing& missing) const {
-  throw Error(
+  const Error error(
       ErrorCode::kDeadline,
       cat("rank ", gather_.rank(), " waited ", deadline_->limit_ms(), " ms in call ",
           call_->header.call, " for ", missing.text, gather_.history().recent(gather_.rank())),
       missing.peer);
+  config_.gather.endpoint->fail(error);
+  throw error;
 }
 
 }  // namespace cmm::exec

@@ -41,6 +41,10 @@ class History {
   void waiting_for(int rank) noexcept {  // -1: for none
     current_->waiting_for.store(rank, std::memory_order_release);
   }
+  // When it began: one look at the clock serves the history and the deadline.
+  std::int64_t begin_ns() const noexcept {
+    return current_->begin_ns.load(std::memory_order_relaxed);
+  }
   int awaited() const noexcept { return current_->waiting_for.load(std::memory_order_relaxed); }
   void multiplied() noexcept {
     current_->state.store(State::kMultiplied, std::memory_order_release);

@@ -16,6 +16,13 @@ void check_extents(const Rows& offered, const Extents& expected, const Origin& o
                   " rows of ", expected.row_bytes, " bytes"));
 }
 
+Error told_to_peers(const Error& error, int rank) {
+  const bool shared = error.code() == ErrorCode::kDeadline ||
+                      error.code() == ErrorCode::kPeerFailed || error.rank() < 0;
+  if (shared) return error;
+  return Error(ErrorCode::kPeerFailed, cat("rank ", rank, " failed: ", error.what()), rank);
+}
+
 Error mesh_dead(const Error& cause) {
   return Error(ErrorCode::kMeshDead,
                cat("the mesh is dead since an earlier call failed; make a new one. The cause: ",

@@ -112,7 +112,8 @@ class Channel : public Dozer {
   virtual void offer(int chunk, const Rows& rows) = 0;
   virtual bool released(int chunk) = 0;
 
-  // `into` has the extents that this rank expects. Each chunk is fetched once a call at most, and
+  // `into` is memory of Endpoint::allocate (a message may still be landing in it after a failure)
+  // and has the extents that this rank expects. Each chunk is fetched once a call at most, and
   // so is either fetched or looked at. fetched() throws Error(kInvalidArgument) where the peer's
   // header or extents differ from ours; once it has returned true it is not asked again.
   virtual void fetch(int peer, int chunk, std::byte* into, std::int64_t num_rows,
@@ -137,6 +138,9 @@ class Channel : public Dozer {
   virtual void release(int peer, int chunk) = 0;
 };
 
+// The error of the rank that failed as its peers report it: a deadline, a lost peer or a
+// disagreement alike on every rank; else who failed and why.
+Error told_to_peers(const Error& error, int rank);
 // What check_usable() throws on a rank that knows the cause.
 Error mesh_dead(const Error& cause);
 

@@ -91,9 +91,9 @@ TEST(CallErrors, ARankThatNeverCallsIsNamedAtTheDeadline) {
         3,
         [algorithm](const Axis& axis) {
           const Plan plan = Plan::make(axis, {.m = 12, .k = 8, .n_local = {4}},
-                                       {.algorithm = algorithm, .deadline = 100ms});
+                                       {.algorithm = algorithm, .deadline = 500ms});
           if (axis.rank() == 0) {
-            std::this_thread::sleep_for(400ms);
+            std::this_thread::sleep_for(1500ms);
             return;
           }
           const Arguments arguments;
@@ -103,7 +103,7 @@ TEST(CallErrors, ARankThatNeverCallsIsNamedAtTheDeadline) {
     EXPECT_EQ(messages[0], "");
     EXPECT_EQ(messages[1], messages[2]);
     EXPECT_EQ(codes[1], ErrorCode::kDeadline);
-    EXPECT_NE(messages[1].find("waited 100 ms in call 1 for chunk 0"), std::string::npos)
+    EXPECT_NE(messages[1].find("waited 500 ms in call 1 for chunk 0"), std::string::npos)
         << messages[1];
     EXPECT_NE(messages[1].find("rank 0"), std::string::npos) << messages[1];
   }
@@ -131,7 +131,7 @@ TEST(CallErrors, ASlowReaderIsTakenOutBeforeTheRowsAreFreed) {
       2,
       [&](const Axis& axis) {
         auto data = std::make_unique<test::RankData>(reference, axis);
-        const Plan plan = Plan::make(axis, data->shape(), {.deadline = 150ms});
+        const Plan plan = Plan::make(axis, data->shape(), {.deadline = 500ms});
         // Rank 1 takes 200 ms for each of its 56 units of packing: 11 s if it did not stop.
         if (axis.rank() == 1) {
           plan.state().set_hook({[](void*, exec::Point point, int) {
@@ -151,7 +151,7 @@ TEST(CallErrors, ASlowReaderIsTakenOutBeforeTheRowsAreFreed) {
       &codes);
   EXPECT_EQ(messages[0], messages[1]);
   EXPECT_EQ(codes[0], ErrorCode::kDeadline) << messages[0];
-  EXPECT_NE(messages[0].find("waited 150 ms in call 1 for"), std::string::npos) << messages[0];
+  EXPECT_NE(messages[0].find("waited 500 ms in call 1 for"), std::string::npos) << messages[0];
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 6s);
 }
 
@@ -160,11 +160,11 @@ TEST(CallErrors, TheWaitForTheLastReaderHasADeadline) {
   const Messages messages = run_and_catch(
       2,
       [](const Axis& axis) {
-        const Plan plan = Plan::make(axis, {.m = 8, .k = 8, .n_local = {4}}, {.deadline = 100ms});
+        const Plan plan = Plan::make(axis, {.m = 8, .k = 8, .n_local = {4}}, {.deadline = 500ms});
         if (axis.rank() == 1) {
           plan.state().set_hook({[](void*, exec::Point point, int) {
                                    if (point == exec::Point::kArrived) {
-                                     std::this_thread::sleep_for(400ms);
+                                     std::this_thread::sleep_for(1500ms);
                                    }
                                  },
                                  nullptr});

@@ -124,10 +124,10 @@ TEST(PlanErrors, ARankThatNeverComesIsNamedAtTheDeadline) {
       3,
       [](const Axis& axis) {
         if (axis.rank() == 2) {
-          std::this_thread::sleep_for(400ms);
+          std::this_thread::sleep_for(1500ms);
           return;
         }
-        Plan::make(axis, {.m = 1, .k = 1, .n_local = {1}}, {.deadline = 100ms});
+        Plan::make(axis, {.m = 1, .k = 1, .n_local = {1}}, {.deadline = 500ms});
       },
       &codes);
   EXPECT_EQ(messages[0], messages[1]);

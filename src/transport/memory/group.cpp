@@ -175,12 +175,8 @@ Error Group::cause() const {
   const auto last = static_cast<std::int32_t>(ErrorCode::kIo);
   const auto code = cause.code >= 0 && cause.code <= last ? static_cast<ErrorCode>(cause.code)
                                                           : ErrorCode::kPeerFailed;
-  const std::string text = text_of(cause.text);
-  const bool shared =
-      code == ErrorCode::kDeadline || code == ErrorCode::kPeerFailed || cause.rank < 0;
-  if (shared || index == config_.index) return Error(code, text, cause.rank);
-  return Error(ErrorCode::kPeerFailed, cat("rank ", rank_of(index), " failed: ", text),
-               rank_of(index));
+  const Error error(code, text_of(cause.text), cause.rank);
+  return index == config_.index ? error : told_to_peers(error, rank_of(index));
 }
 
 // A failing rank sets failed_by and then looks at `reading`; a rank that enters sets `reading` and

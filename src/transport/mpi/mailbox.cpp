@@ -11,14 +11,6 @@ namespace {
 constexpr std::int64_t kCheckPeersNs = 1'000'000;
 constexpr int kMessagesPerPoll = 64;  // a poll ends though peers send without end
 
-// As the peers of the rank that failed report it; see memory::Group::cause.
-Error told_to_peers(const Error& cause, int rank) {
-  const bool shared = cause.code() == ErrorCode::kDeadline ||
-                      cause.code() == ErrorCode::kPeerFailed || cause.rank() < 0;
-  if (shared) return cause;
-  return Error(ErrorCode::kPeerFailed, cat("rank ", rank, " failed: ", cause.what()), rank);
-}
-
 int bytes_of(const Message& message) {
   return static_cast<int>(sizeof(MessageHead) + message.head.text_bytes);
 }
