@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <fstream>
 #include <set>
 #include <string>
@@ -53,28 +51,22 @@ inline Held held_now() {
   return held;
 }
 
-// Names that other programs of the machine made meanwhile do not count: those of ours hold "cmm".
-inline std::set<std::string> ours(const std::set<std::string>& names) {
-  std::set<std::string> result;
-  std::copy_if(names.begin(), names.end(), std::inserter(result, result.end()),
-               [](const std::string& name) { return name.find("cmm") != std::string::npos; });
-  return result;
-}
-
 inline void expect_nothing_more(const Held& before, const Held& after) {
   EXPECT_EQ(before.descriptors, after.descriptors);
   EXPECT_EQ(before.shared_mappings, after.shared_mappings);
   EXPECT_EQ(before.threads, after.threads);
   EXPECT_EQ(before.children, after.children);
 }
-// To be looked at where no other test runs, or for names that only this test uses.
-inline void expect_no_new_names(const Held& before, const Held& after, const std::string& mine) {
-  for (const auto* names : {&after.shm_files, &after.unix_sockets}) {
-    for (const std::string& name : *names) {
-      EXPECT_FALSE(name.find(mine) != std::string::npos && before.shm_files.count(name) == 0 &&
-                   before.unix_sockets.count(name) == 0)
-          << "left behind: " << name;
-    }
+
+// Nothing of the library is in /dev/shm, and no socket has a name that holds `mine`. Other tests
+// run at the same time.
+inline void expect_no_names(const std::string& mine) {
+  const Held held = held_now();
+  for (const std::string& name : held.shm_files) {
+    EXPECT_EQ(name.find("cmm"), std::string::npos) << "left in /dev/shm: " << name;
+  }
+  for (const std::string& name : held.unix_sockets) {
+    EXPECT_EQ(name.find(mine), std::string::npos) << "a socket that is left: " << name;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "held.hpp"
 #include "support/process_ranks.hpp"
 #include "world.hpp"
 
@@ -36,6 +37,7 @@ class ProcessWorld final : public World {
     extras.meanwhile();
     const std::vector<test::RankEnd> ends = ranks.wait(kLimit);
     ranks_ = nullptr;
+    expect_no_names(folder_.filename().string());
     for (int rank = 0; rank < num_ranks; ++rank) {
       const test::RankEnd& end = ends[static_cast<std::size_t>(rank)];
       const bool victim =
@@ -48,7 +50,9 @@ class ProcessWorld final : public World {
   }
 
   ProcessOptions options(int number, int rank, int num_ranks) const {
-    return {.socket = (folder_ / std::to_string(number)).string(),
+    // Both kinds of names are used.
+    const std::string path = (folder_ / std::to_string(number)).string();
+    return {.socket = number % 2 == 0 ? path : cat("@", folder_.filename().string(), "_", number),
             .rank = rank,
             .num_ranks = num_ranks,
             .token = "contract",
