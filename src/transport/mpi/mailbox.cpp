@@ -410,8 +410,9 @@ void Mailbox::doze() {
       check_peers();
     }
   }
-  std::this_thread::sleep_for(nap_);
-  nap_ = std::min(2 * nap_, kLongestNap);
+  const auto nap = std::clamp(napped_ / kNapShare, kShortestNap, kLongestNap);
+  std::this_thread::sleep_for(nap);
+  napped_ += nap;
 }
 
 }  // namespace cmm::transport::mpi
