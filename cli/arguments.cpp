@@ -18,8 +18,9 @@ std::string quoted(std::string_view word) {
   return out + (word.size() > kShown ? "...'" : "'");
 }
 
-template <class Int>
-bool whole_number(std::string_view word, Int& value) {
+// Whether the whole word is one number.
+template <class Number>
+bool is_number(std::string_view word, Number& value) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   return error == std::errc() && end == word.data() + word.size();
 }
@@ -34,16 +35,27 @@ std::string allowed(IntRange range) {
 
 std::int64_t parse_int(std::string_view option, std::string_view word, IntRange range) {
   std::int64_t value = 0;
-  if (!whole_number(word, value) || value < range.min || value > range.max) {
+  if (!is_number(word, value) || value < range.min || value > range.max) {
     throw Error(ErrorCode::kInvalidArgument,
                 text(option, " is ", quoted(word), "; give ", allowed(range)));
   }
   return value;
 }
 
+double parse_decimal(std::string_view option, std::string_view word, DecimalRange range) {
+  double value = 0;
+  // NaN is in no range.
+  if (!is_number(word, value) || !(value >= range.min && value <= range.max)) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        text(option, " is ", quoted(word), "; give a number from ", range.min, " to ", range.max));
+  }
+  return value;
+}
+
 std::uint64_t parse_seed(std::string_view option, std::string_view word) {
   std::uint64_t value = 0;
-  if (!whole_number(word, value)) {
+  if (!is_number(word, value)) {
     throw Error(ErrorCode::kInvalidArgument,
                 text(option, " is ", quoted(word), "; give a whole number from 0 to ",
                      std::numeric_limits<std::uint64_t>::max()));
@@ -58,7 +70,7 @@ std::vector<std::int64_t> parse_rows(std::string_view option, std::string_view l
     const std::size_t comma = rest.find(',');
     const std::string_view word = rest.substr(0, comma);
     std::int64_t value = 0;
-    if (!whole_number(word, value) || value < 0) {
+    if (!is_number(word, value) || value < 0) {
       throw Error(
           ErrorCode::kInvalidArgument,
           text(option, " ", quoted(list), " has ", quoted(word), " at place ", rows.size() + 1,

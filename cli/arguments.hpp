@@ -20,6 +20,14 @@ struct IntRange {
 // A decimal whole number inside `range`; the whole text must be one.
 std::int64_t parse_int(std::string_view option, std::string_view text, IntRange range);
 
+struct DecimalRange {
+  double min = 0;
+  double max = 0;
+};
+
+// A decimal number inside `range`, as in 10 or 0.5; the whole text must be one.
+double parse_decimal(std::string_view option, std::string_view text, DecimalRange range);
+
 std::uint64_t parse_seed(std::string_view option, std::string_view text);
 
 // What `parse` makes of a name, or its Error with the option named first.

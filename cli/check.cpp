@@ -1,10 +1,12 @@
-// cmm check: whether this machine and build multiply right.
+// cmm check: whether this machine and build multiply right, and with --network how fast its links
+// are (check_network.cpp).
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "check_network.hpp"
 #include "clock.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
@@ -18,6 +20,11 @@ namespace cmm::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+struct CheckArguments {
+  bool network = false;
+  bool json = false;
+};
 
 struct GroupResult {
   SelfTestGroup group;
@@ -117,15 +124,25 @@ int run(bool json, World& world) {
 }  // namespace
 
 Command add_check_command(CLI::App& app) {
-  auto json = std::make_shared<bool>(false);
+  auto arguments = std::make_shared<CheckArguments>();
   CLI::App* sub = app.add_subcommand("check", "self-test of this machine and build, some seconds");
-  sub->add_flag("--json", *json, "print JSON instead of a table")->disable_flag_override();
+  sub->add_flag("--network", arguments->network,
+                "measure the links between the ranks' hosts instead")
+      ->disable_flag_override();
+  sub->add_flag("--json", arguments->json, "print JSON instead of a table")
+      ->disable_flag_override();
   sub->footer(
       "Runs every instruction set of this machine, every algorithm and type on small odd shapes\n"
       "and compares every bit with products computed apart. Exit code 1 when anything is wrong.\n"
-      "Example:\n"
-      "  cmm check");
-  return {sub, [json](World& world) { return run(*json, world); }};
+      "With --network it measures instead what --link-gbit and --link-us of other commands should\n"
+      "say, between ranks that were started on several hosts.\n"
+      "Examples:\n"
+      "  cmm check\n"
+      "  mpirun -n 4 --host A:2,B:2 cmm check --network");
+  return {sub, [arguments](World& world) {
+            return arguments->network ? check_network(arguments->json, world)
+                                      : run(arguments->json, world);
+          }};
 }
 
 }  // namespace cmm::cli

@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "arguments.hpp"
 #include "cmm/cmm.hpp"
 #include "combine.hpp"
 #include "command.hpp"
@@ -27,6 +29,7 @@ constexpr int kMaxTableRanks = 16;
 
 struct PlanArguments {
   ProblemOptions problem;
+  std::optional<int> on_hosts;
   bool json = false;
 };
 
@@ -115,9 +118,72 @@ std::string rank_table(const Problem& problem, const std::vector<RankPlan>& plan
   return table.str() + (left_out > 0 ? text("and ", left_out, " more, listed by --json\n") : "");
 }
 
+// Consecutive ranks, evenly on `num_hosts` hosts; the first get one more.
+std::vector<int> spread_over(int num_hosts, int num_ranks) {
+  std::vector<int> hosts;
+  for (int host = 0; host < num_hosts; ++host) {
+    hosts.insert(hosts.end(), static_cast<std::size_t>(even_share(num_ranks, num_hosts, host).size),
+                 host);
+  }
+  return hosts;
+}
+
+void check_on_hosts(const World& world, const Problem& problem, int num_hosts) {
+  if (!world.is_one_process()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                text("--on-hosts is ", num_hosts, " but ", world.started_by(),
+                     " started ranks, whose hosts are known; leave it out, or start no ranks"));
+  }
+  if (num_hosts > problem.ranks) {
+    throw Error(ErrorCode::kInvalidArgument,
+                text("--on-hosts is ", num_hosts, " but --ranks is ", problem.ranks,
+                     "; give at most one host per rank"));
+  }
+}
+
+Json forecast_json(const Problem& problem, const GatherForecast& gather) {
+  return {{"algorithm", algorithm_name(gather.algorithm)},
+          {"pieces", gather.pieces},
+          {"num_ranks", problem.ranks},
+          {"hosts", gather.hosts},
+          {"num_chunks", gather.num_chunks},
+          {"reason", gather.reason},
+          {"link_bytes", gather.link_bytes},
+          {"link_seconds", gather.link_seconds}};
+}
+
+std::string forecast_text(const Problem& problem, const GatherForecast& gather) {
+  Table table;
+  table.add({"algorithm", text(algorithm_name(gather.algorithm), ", ", gather.pieces,
+                               gather.pieces == 1 ? " piece" : " pieces", " per shard, ",
+                               gather.num_chunks, gather.num_chunks == 1 ? " chunk" : " chunks")});
+  table.add({"because", gather.reason});
+  table.add(
+      {"ranks", text(problem.ranks, problem.ranks == 1 ? " rank on " : " ranks on ", gather.hosts,
+                     gather.hosts == 1 ? " host" : " hosts", ", which are not there")});
+  table.add(
+      {"over a link", text(bytes_text(gather.link_bytes), " in ", seconds_text(gather.link_seconds),
+                           ", expected of the host that takes most")});
+  return table.str();
+}
+
+// For hosts that are not there: only the choice and the links, since their cores are unknown.
+int forecast(const PlanArguments& arguments, const Problem& problem) {
+  const GatherForecast gather = forecast_gather(shape_of(problem, 0), options_of(problem),
+                                                spread_over(*arguments.on_hosts, problem.ranks));
+  const std::string shown = arguments.json ? forecast_json(problem, gather).dump(2) + "\n"
+                                           : forecast_text(problem, gather);
+  std::fputs(shown.c_str(), stdout);
+  return kDone;
+}
+
 int run(const PlanArguments& arguments, World& world) {
   Problem problem;
-  together(world, [&] { problem = arguments.problem.problem(world); });
+  together(world, [&] {
+    problem = arguments.problem.problem(world);
+    if (arguments.on_hosts) check_on_hosts(world, problem, *arguments.on_hosts);
+  });
+  if (arguments.on_hosts) return forecast(arguments, problem);
   const Explained explained = explain_all_ranks(world, problem);
   if (!world.reports()) return kDone;
   std::string shown;
@@ -138,6 +204,12 @@ Command add_plan_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("plan", "say how a problem would be run, and why");
   arguments->problem.add_shape_to(*sub);
   arguments->problem.add_plan_to(*sub);
+  add_value(
+      *sub, "--on-hosts",
+      [arguments](const std::string& word) {
+        arguments->on_hosts = static_cast<int>(parse_int("--on-hosts", word, {1, kMaxRanks}));
+      },
+      "what would be chosen for the ranks on H hosts that are not there", "H");
   sub->add_flag("--json", arguments->json, "print JSON instead of text")->disable_flag_override();
   sub->footer(
       "Shows the algorithm and the reason for it, the schedule as a picture for up to 8 ranks, "
@@ -145,7 +217,8 @@ Command add_plan_command(CLI::App& app) {
       "for each rank bytes, workspace and expected times.\n"
       "Examples:\n"
       "  cmm plan --ranks 4 --m 1024 --k 4096 --n 28672\n"
-      "  cmm plan --ranks 8 --algorithm hierarchical --hosts 2 --json");
+      "  cmm plan --ranks 8 --algorithm hierarchical --hosts 2 --json\n"
+      "  cmm plan --ranks 64 --on-hosts 8 --link-gbit 100 --link-us 5 --m 4096");
   return {sub, [arguments](World& world) { return run(*arguments, world); }};
 }
 

@@ -65,6 +65,7 @@ Options options_of(const Problem& problem) {
   options.algorithm = problem.algorithm;
   options.pieces = problem.pieces;
   options.hosts = problem.hosts;
+  options.network = problem.network;
   options.threads = problem.threads;
   options.deadline = problem.deadline;
   options.isa = problem.isa;

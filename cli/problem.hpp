@@ -27,6 +27,7 @@ struct Problem {
   Algorithm algorithm = Algorithm::kAuto;
   int pieces = 0;
   int hosts = 0;
+  Network network = {};
   bool transpose_y = false;
   int num_weights = 1;  // right sides per gather
   std::uint64_t seed = 1;

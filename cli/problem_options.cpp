@@ -20,6 +20,8 @@ constexpr int kMaxAllThreads = 16'384;
 constexpr int kMaxThreads = 1024;  // per rank
 constexpr int kMaxPieces = 1024;   // per shard
 constexpr int kMaxWeights = 64;
+constexpr DecimalRange kLinkGbit = {.min = 0.001, .max = 1e6};
+constexpr DecimalRange kLinkMicroseconds = {.min = 0, .max = 1e6};
 constexpr std::int64_t kMaxDeadlineMs = 86'400'000;  // a day
 
 template <class Int>
@@ -85,6 +87,18 @@ void ProblemOptions::add_plan_to(CLI::App& app) {
            "NAME");
   add_int(app, "--hosts", p.hosts, {1, kMaxRanks},
           "hosts the ranks are spread over, for hierarchical (default: 1)");
+  add_value(
+      app, "--link-gbit",
+      [&p](const std::string& word) {
+        p.network.bytes_per_second = parse_decimal("--link-gbit", word, kLinkGbit) * 1e9 / 8;
+      },
+      "10^9 bits per second of a host's link, each way, for auto (default: 9.36)", "X");
+  add_value(
+      app, "--link-us",
+      [&p](const std::string& word) {
+        p.network.latency_seconds = parse_decimal("--link-us", word, kLinkMicroseconds) * 1e-6;
+      },
+      "latency of a message between hosts, for auto (default: 40)", "US");
   add_int(app, "--pieces", p.pieces, {1, kMaxPieces},
           "chunks per shard (default: the plan decides)");
   add_name(app, "--isa", p.isa, parse_isa,

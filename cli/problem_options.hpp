@@ -24,8 +24,8 @@ auto* add_value(App& app, const char* name, Parse parse, const char* help, const
 
 class ProblemOptions {
  public:
-  // How: --ranks --threads --algorithm --hosts --pieces --isa; and for a command that multiplies
-  // --out-dtype --transpose-y --engine --deadline-ms too.
+  // How: --ranks --threads --algorithm --hosts --link-gbit --link-us --pieces --isa; and for a
+  // command that multiplies --out-dtype --transpose-y --engine --deadline-ms too.
   void add_plan_to(CLI::App& app);
   void add_execution_to(CLI::App& app);
   // What: --m --k --n --rows --dtype --weights; and for a command that makes up the data --seed.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "history_signal.hpp"
@@ -42,5 +43,14 @@ class ProcessesWorld : public World {
 // cmm.mpi where this build has MPI (world_mpi.cpp), else an Error(kUnsupported) that says how to
 // get it (world_no_mpi.cpp).
 std::unique_ptr<World> make_mpi_world();
+
+// Of the ranks that mpirun started, those that name the same part, in the order of their positions.
+struct PartOfRanks {
+  int part = -1;  // -1: in none
+  int position = 0;
+};
+// Collective over the ranks that mpirun started: a mesh of the part with one axis "tp", none for a
+// rank in none. Only where make_mpi_world() has made the world.
+std::optional<Mesh> make_mpi_part(const PartOfRanks& mine);
 
 }  // namespace cmm::cli

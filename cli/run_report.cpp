@@ -8,10 +8,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json spread_json(const Spread& s) {
-  return {{"min", s.min}, {"p10", s.p10}, {"median", s.median}, {"p90", s.p90}, {"max", s.max}};
-}
-
 void add_time(Table& table, const char* name, const Spread& s, const std::string& remark) {
   table.add({name, seconds_text(s.median), seconds_text(s.min), seconds_text(s.p10),
              seconds_text(s.p90), seconds_text(s.max), remark});
@@ -26,6 +22,10 @@ std::string shape_text(const Problem& p) {
 }
 
 }  // namespace
+
+Json spread_json(const Spread& s) {
+  return {{"min", s.min}, {"p10", s.p10}, {"median", s.median}, {"p90", s.p90}, {"max", s.max}};
+}
 
 std::string ranks_text(const RanksShown& shown) {
   const Problem& p = shown.problem;

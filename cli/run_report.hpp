@@ -42,4 +42,6 @@ std::string ranks_text(const RanksShown& shown);
 
 inline constexpr std::int64_t kDecodeRows = 8;  // up to here the weights' bytes are the limit
 
+nlohmann::ordered_json spread_json(const Spread& spread);
+
 }  // namespace cmm::cli

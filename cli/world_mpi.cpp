@@ -75,8 +75,34 @@ class MpiWorld : private MpiSession, public ProcessesWorld {
   }
 };
 
+// The ranks of a part, until a mesh has a communicator of its own.
+class PartCommunicator {
+ public:
+  explicit PartCommunicator(const PartOfRanks& mine) {
+    MPI_Comm_split(MPI_COMM_WORLD, mine.part < 0 ? MPI_UNDEFINED : mine.part, mine.position,
+                   &comm_);
+  }
+  ~PartCommunicator() {
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  }
+  PartCommunicator(const PartCommunicator&) = delete;
+  PartCommunicator& operator=(const PartCommunicator&) = delete;
+
+  std::optional<Mesh> mesh() const {
+    if (comm_ == MPI_COMM_NULL) return std::nullopt;
+    int num_ranks = 1;
+    MPI_Comm_size(comm_, &num_ranks);
+    return mesh_from_mpi(comm_, {{"tp", num_ranks}});
+  }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
 }  // namespace
 
 std::unique_ptr<World> make_mpi_world() { return std::make_unique<MpiWorld>(); }
+
+std::optional<Mesh> make_mpi_part(const PartOfRanks& mine) { return PartCommunicator(mine).mesh(); }
 
 }  // namespace cmm::cli

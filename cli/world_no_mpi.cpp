@@ -11,4 +11,6 @@ std::unique_ptr<World> make_mpi_world() {
               "start ranks of one host with `cmm launch`");
 }
 
+std::optional<Mesh> make_mpi_part(const PartOfRanks& /*mine*/) { return std::nullopt; }
+
 }  // namespace cmm::cli

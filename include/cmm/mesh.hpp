@@ -35,6 +35,8 @@ class Axis {
 
   std::string_view transport_name() const;  // "threads", "shared memory", "MPI"
   int num_hosts() const;                    // that its ranks lie on
+  // The host of each rank, numbered from 0 in the order of their first ranks.
+  const std::vector<int>& hosts() const;
 
   // What this rank did last on the axis: a line for each of its last 64 operations (plans, calls,
   // exchanges), the oldest first, with the chunks that have arrived and the rank that is waited

@@ -72,6 +72,23 @@ struct Options {
   Trace* trace = nullptr;  // records spans of every call; must outlive the plan
 };
 
+// What a plan would choose for a gather between ranks that need not exist.
+struct GatherForecast {
+  Algorithm algorithm = Algorithm::kDirect;
+  int pieces = 1;
+  int num_chunks = 0;           // of the whole x
+  int hosts = 1;                // of the ranks
+  std::int64_t link_bytes = 0;  // into the host that takes most, from the others
+  double link_seconds = 0;      // expected, the links between hosts alone; 0 on one host
+  std::string reason;           // why this algorithm
+};
+
+// The choice of Plan::make, for whoever designs a cluster or places ranks. `hosts`: the host of
+// each rank, numbered from 0 in the order of their first ranks: 0,0,1,1 are four ranks on two
+// hosts. Not collective. Throws Error(kInvalidArgument) as Plan::make does.
+GatherForecast forecast_gather(const ProblemShape& shape, const Options& options,
+                               const std::vector<int>& hosts);
+
 struct Explanation {
   Algorithm algorithm = Algorithm::kDirect;
   int pieces = 1;

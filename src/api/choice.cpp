@@ -106,6 +106,22 @@ void choose_algorithm(Choice& choice, const Options& options, const std::vector<
 
 }  // namespace
 
+cmm::Algorithm to_public(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::kDirect:
+      return cmm::Algorithm::kDirect;
+    case Algorithm::kRing:
+      return cmm::Algorithm::kRing;
+    case Algorithm::kBidirectional:
+      return cmm::Algorithm::kBidirectional;
+    case Algorithm::kRecursiveDoubling:
+      return cmm::Algorithm::kRecursiveDoubling;
+    case Algorithm::kHierarchical:
+      break;
+  }
+  return cmm::Algorithm::kHierarchical;
+}
+
 std::int64_t largest_shard_bytes(const ProblemShape& shape, int num_ranks) {
   const std::int64_t rows = shape.rows.empty()
                                 ? ceil_div(shape.m, num_ranks)
@@ -171,20 +187,6 @@ Algorithm parse_algorithm(std::string_view name) {
               cat("unknown algorithm '", name, "'; known are ", known));
 }
 
-Algorithm Plan::algorithm() const {
-  switch (state().choice().schedule.algorithm) {
-    case schedule::Algorithm::kDirect:
-      return Algorithm::kDirect;
-    case schedule::Algorithm::kRing:
-      return Algorithm::kRing;
-    case schedule::Algorithm::kBidirectional:
-      return Algorithm::kBidirectional;
-    case schedule::Algorithm::kRecursiveDoubling:
-      return Algorithm::kRecursiveDoubling;
-    case schedule::Algorithm::kHierarchical:
-      break;
-  }
-  return Algorithm::kHierarchical;
-}
+Algorithm Plan::algorithm() const { return api::to_public(state().choice().schedule.algorithm); }
 
 }  // namespace cmm

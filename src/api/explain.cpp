@@ -74,7 +74,43 @@ void estimate_seconds(const api::PlanState& plan, Explanation& out) {
   out.expected_seconds = out.multiply_seconds + out.exposed_seconds;
 }
 
+// Of `hosts`, which the caller made up.
+void check_numbering(const std::vector<int>& hosts) {
+  if (hosts.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "hosts is empty; it needs one entry per rank");
+  }
+  int num_hosts = 0;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (hosts[rank] < 0 || hosts[rank] > num_hosts) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("rank ", rank, " is on host ", hosts[rank], " but ranks before it are on ",
+                      num_hosts, "; number hosts from 0 in the order of their first ranks"));
+    }
+    num_hosts = std::max(num_hosts, hosts[rank] + 1);
+  }
+}
+
 }  // namespace
+
+GatherForecast forecast_gather(const ProblemShape& shape, const Options& options,
+                               const std::vector<int>& hosts) {
+  check_numbering(hosts);
+  const auto num_ranks = static_cast<int>(hosts.size());
+  api::check_shape(shape, options, num_ranks);
+  api::check_hosts(options, hosts);
+  const api::Choice choice = api::choose(shape, options, hosts);
+  const std::int64_t shard_bytes = api::largest_shard_bytes(shape, num_ranks);
+  const api::GatherCost cost = api::gather_cost(choice.schedule.algorithm, hosts);
+  GatherForecast out;
+  out.algorithm = api::to_public(choice.schedule.algorithm);
+  out.pieces = choice.schedule.num_pieces;
+  out.num_chunks = schedule::num_chunks(choice.schedule);
+  out.hosts = api::num_hosts(hosts);
+  out.link_bytes = cost.shards_into_host * shard_bytes;
+  out.link_seconds = cost.seconds(options.network, shard_bytes);
+  out.reason = choice.reason;
+  return out;
+}
 
 Explanation Plan::explain() const {
   const api::PlanState& plan = state();

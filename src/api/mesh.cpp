@@ -20,6 +20,7 @@ namespace cmm {
 int Axis::rank() const { return endpoint_->rank(); }
 int Axis::num_ranks() const { return endpoint_->num_ranks(); }
 std::string_view Axis::transport_name() const { return endpoint_->transport_name(); }
+const std::vector<int>& Axis::hosts() const { return endpoint_->hosts(); }
 int Axis::num_hosts() const {
   const std::vector<int>& hosts = endpoint_->hosts();
   return 1 + *std::max_element(hosts.begin(), hosts.end());

@@ -106,6 +106,8 @@ void agree(const Axis& axis, const ProblemShape& shape, const Options& options,
 
 std::int64_t largest_shard_bytes(const ProblemShape& shape, int num_ranks);
 
+cmm::Algorithm to_public(schedule::Algorithm algorithm);
+
 // Throws Error(kInvalidArgument) where the algorithm does not fit the ranks' hosts.
 void check_hosts(const Options& options, const std::vector<int>& hosts);
 

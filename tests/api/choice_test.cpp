@@ -133,5 +133,40 @@ TEST(Choice, ChecksTheNetwork) {
   EXPECT_THROW(choice_for({0, 1}, 16, {.latency_seconds = -1}), Error);
 }
 
+TEST(ForecastGather, SaysWhatAPlanChoosesAndWhatItCosts) {
+  const ProblemShape shape = {.m = 4096, .k = 4096, .n_local = {1024}, .dtype = DType::kBF16};
+  Options options;
+  options.network = {.bytes_per_second = 1e9, .latency_seconds = 1e-3};
+  const GatherForecast two_hosts = forecast_gather(shape, options, {0, 0, 1, 1});
+  const Choice choice = choice_for({0, 0, 1, 1}, 4096, options.network);
+  EXPECT_EQ(two_hosts.algorithm, Algorithm::kHierarchical);
+  EXPECT_EQ(two_hosts.pieces, choice.schedule.num_pieces);
+  EXPECT_EQ(two_hosts.num_chunks, 4 * choice.schedule.num_pieces);
+  EXPECT_EQ(two_hosts.hosts, 2);
+  EXPECT_EQ(two_hosts.link_bytes, std::int64_t{2} * 1024 * 4096 * 2);
+  EXPECT_DOUBLE_EQ(two_hosts.link_seconds, 1e-3 + 2 * 1024 * 4096 * 2 / 1e9);
+  EXPECT_EQ(two_hosts.reason, choice.reason);
+
+  options.algorithm = Algorithm::kRing;
+  const GatherForecast ring = forecast_gather(shape, options, {0, 0, 1, 1});
+  EXPECT_EQ(ring.algorithm, Algorithm::kRing);
+  EXPECT_EQ(ring.link_bytes, std::int64_t{3} * 1024 * 4096 * 2);
+
+  const GatherForecast one_host = forecast_gather(shape, {}, {0, 0});
+  EXPECT_EQ(one_host.algorithm, Algorithm::kDirect);
+  EXPECT_EQ(one_host.link_bytes, 0);
+  EXPECT_EQ(one_host.link_seconds, 0);
+}
+
+TEST(ForecastGather, RefusesWhatPlansRefuse) {
+  const ProblemShape shape = {.m = 8, .k = 8, .n_local = {8}};
+  EXPECT_THROW(forecast_gather(shape, {}, {}), Error);
+  EXPECT_THROW(forecast_gather(shape, {}, {1, 0}), Error);
+  EXPECT_THROW(forecast_gather(shape, {}, {0, -1}), Error);
+  EXPECT_THROW(forecast_gather(shape, {}, {0, 2}), Error);
+  EXPECT_THROW(forecast_gather({.m = -1, .k = 8, .n_local = {8}}, {}, {0, 1}), Error);
+  EXPECT_THROW(forecast_gather(shape, {.algorithm = Algorithm::kHierarchical}, {0, 1, 0}), Error);
+}
+
 }  // namespace
 }  // namespace cmm::api

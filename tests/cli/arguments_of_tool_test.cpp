@@ -62,6 +62,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"run --weights 0", "--weights is '0'"},
         Refusal{"run --repeats 0", "--repeats is '0'"}, Refusal{"run --seed -1", "--seed is '-1'"},
         Refusal{"run --deadline-ms 0", "--deadline-ms is '0'"},
+        Refusal{"run --link-gbit 0", "--link-gbit is '0'; give a number from 0.001 to 1e+06"},
+        Refusal{"bench --link-gbit nan", "--link-gbit is 'nan'"},
+        Refusal{"multiply x.npy y.npy -o out.npy --link-us -1", "--link-us is '-1'"},
+        Refusal{"plan --on-hosts 0", "--on-hosts is '0'; give a whole number from 1 to 4096"},
         Refusal{"bench --dtype f8", "--dtype: unknown dtype 'f8'"},
         Refusal{"bench --repeats many", "--repeats is 'many'"}));
 
@@ -73,6 +77,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"plan --rows 3,4 --ranks 3", "--rows 3,4 has 2 entries"},
         Refusal{"run --ranks 4096 --threads 5", "are 20480 threads; give at most 16384"},
         Refusal{"run --ranks 2 --hosts 3", "--hosts is 3 but --ranks is 2"},
+        Refusal{"plan --ranks 2 --on-hosts 3", "--on-hosts is 3 but --ranks is 2"},
+        Refusal{"check --network",
+                "--network measures between ranks that were started together, and none were"},
         Refusal{"run --m 4000000000 --k 4000000000", "x [m, k] = [4000000000, 4000000000]"},
         Refusal{"run --k 4000000000 --n 4000000000", "y [k, n] = [4000000000, 4000000000]"},
         Refusal{"run --m 4000000000 --k 1 --n 4000000000", "out [m, n] = [4000000000, 4000000000]"},

@@ -30,6 +30,17 @@ TEST(ParseInt, TakesWholeNumbersInRange) {
   EXPECT_EQ(parse_int("--m", "-3", {-3, 3}), -3);
 }
 
+TEST(ParseDecimal, TakesNumbersInRange) {
+  const DecimalRange range = {.min = 0.25, .max = 1e6};
+  EXPECT_EQ(parse_decimal("--x", "0.25", range), 0.25);
+  EXPECT_EQ(parse_decimal("--x", "1e6", range), 1e6);
+  EXPECT_EQ(parse_decimal("--x", "10", range), 10);
+  for (const char* word : {"", "x", "1x", " 1", "0.2", "1e7", "nan", "inf", "1e999", "-1"}) {
+    EXPECT_EQ(refusal([&] { parse_decimal("--x", word, range); }),
+              "--x is '" + std::string(word) + "'; give a number from 0.25 to 1e+06");
+  }
+}
+
 TEST(ParseInt, NamesTheOptionTheWordAndTheRange) {
   for (const char* word : {"", " 3", "3 ", "3x", "x", "1e3", "0x10", "4.0", "-1", "+1", "--k", "8",
                            "9223372036854775808"}) {

@@ -127,6 +127,33 @@ TEST(OtherCommandsOnProcesses, Work) {
   EXPECT_GT(bench["rows"][2]["ratio_to_bound"].get<double>(), 0.0);
 }
 
+TEST(CheckOfNetwork, MeasuresSharedMemoryOnOneHost) {
+  const Json j = Json::parse(output_of(Ranks(3, "check --network --json")));
+  EXPECT_EQ(j["transport"], "shared memory");
+  EXPECT_EQ(j["hosts"], 1);
+  EXPECT_EQ(j["host_of_rank"], (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(j["host_names"].size(), 1u);
+  EXPECT_FALSE(j.contains("links"));
+  EXPECT_FALSE(j.contains("network"));
+  const Json& hand_over = j["shared_memory"]["hand_over_seconds"];
+  EXPECT_GT(hand_over["median"].get<double>(), 1e-8);
+  EXPECT_LT(hand_over["median"].get<double>(), 0.1);
+  EXPECT_LE(hand_over["min"].get<double>(), hand_over["max"].get<double>());
+  const double rate = j["shared_memory"]["copy_bytes_per_second"]["median"].get<double>();
+  EXPECT_GT(rate, 1e7);
+  EXPECT_LT(rate, 1e13);
+  EXPECT_NE(output_of(Ranks(2, "check --network")).find("no link to measure: all ranks"),
+            std::string::npos);
+}
+
+TEST(CheckOfNetwork, NeedsTwoRanks) {
+  expect_all_refuse(Ranks(1, "check --network"), 2, "and this is the only one; start two or more");
+}
+
+TEST(PlanOnHosts, RefusesRanksThatAreThere) {
+  expect_all_refuse(Ranks(2, "plan --on-hosts 2"), 2, "cmm launch started ranks, whose hosts are");
+}
+
 class MultiplyOnProcesses : public testing::Test {
  protected:
   void write(const std::string& name, DType dtype, std::int64_t rows, std::int64_t cols) {

@@ -167,6 +167,25 @@ TEST(RunTrace, LeavesNoFileWhenTheRunFails) {
   EXPECT_EQ(scratch.names().size(), 0u);
 }
 
+TEST(Plan, SaysWhatHostsThatAreNotThereWouldChoose) {
+  const std::string line = "plan --ranks 5 --on-hosts 2 --m 500 --k 64 --n 96 --dtype f32 ";
+  const Json j = json_of(line + "--link-gbit 8 --link-us 100 --json");
+  EXPECT_EQ(j["algorithm"], "hierarchical");
+  EXPECT_EQ(j["hosts"], 2);
+  EXPECT_EQ(j["num_ranks"], 5);
+  // Of five shards of 100 rows three are on the host that takes fewer.
+  EXPECT_EQ(j["link_bytes"], 3 * 100 * 64 * 4);
+  EXPECT_DOUBLE_EQ(j["link_seconds"], 1e-4 + 3 * 100 * 64 * 4 / 1e9);
+  EXPECT_NE(j["reason"].get<std::string>().find("1 GB/s and 100 us"), std::string::npos);
+  EXPECT_EQ(json_of(line + "--algorithm ring --json")["algorithm"], "ring");
+  EXPECT_EQ(json_of("plan --ranks 4 --on-hosts 1 --json")["algorithm"], "direct");
+
+  const ToolResult text = run_tool(words_of(line));
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("5 ranks on 2 hosts, which are not there"), std::string::npos)
+      << text.out;
+}
+
 TEST(Plan, SaysAlgorithmReasonBytesAndPicture) {
   const Json j = json_of("plan --ranks 4 --m 100 --k 64 --n 96 --algorithm ring --pieces 2 --json");
   EXPECT_EQ(j["algorithm"], "ring");
