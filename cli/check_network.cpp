@@ -47,9 +47,14 @@ std::string three_digits(double value) {
   return std::move(out).str();
 }
 
+// The same for people to type: no exponent.
+std::string decimal(double value) {
+  return value >= 100 ? fixed_text(value, 0) : three_digits(value);
+}
+
 std::string flags_text(const Network& network) {
-  return text("--link-gbit ", three_digits(network.bytes_per_second * 8 / 1e9), " --link-us ",
-              three_digits(network.latency_seconds * 1e6));
+  return text("--link-gbit ", decimal(network.bytes_per_second * 8 / 1e9), " --link-us ",
+              decimal(network.latency_seconds * 1e6));
 }
 
 std::string cpp_text(const Network& network) {
