@@ -19,6 +19,10 @@ constexpr std::int64_t kChunkBytes = std::int64_t{512} << 10;
 // Where chunks are only copied; between hosts a shard has as many as it needs, within reason.
 constexpr int kMaxCopiedPieces = 16;
 constexpr int kMaxSentPieces = 256;
+// A small shard between hosts is cut too, or much is left to multiply when the last chunk has come:
+// a transfer of 7 ms (1 MiB, 1 Gbit/s) and a product of 5 took 8.1 ms with 2 pieces, 7.3 with 8.
+constexpr int kMinSentPieces = 8;
+constexpr std::int64_t kMinChunkBytes = std::int64_t{64} << 10;
 // A slot of its own for every chunk keeps a link busy whatever the multiply does; this much memory
 // a plan may take for it.
 constexpr std::int64_t kSlotBytes = std::int64_t{256} << 20;
@@ -156,8 +160,13 @@ Choice choose(const ProblemShape& shape, const Options& options, const std::vect
                                                  : 1;
   const bool in_place = one_host && choice.schedule.algorithm == Algorithm::kDirect;
   if (!in_place && options.pieces == 0) {
-    choice.schedule.num_pieces = static_cast<int>(std::clamp<std::int64_t>(
-        shard_bytes / kChunkBytes, 1, one_host ? kMaxCopiedPieces : kMaxSentPieces));
+    std::int64_t pieces = std::min<std::int64_t>(shard_bytes / kChunkBytes,
+                                                 one_host ? kMaxCopiedPieces : kMaxSentPieces);
+    if (!one_host) {
+      pieces =
+          std::max(pieces, std::min<std::int64_t>(kMinSentPieces, shard_bytes / kMinChunkBytes));
+    }
+    choice.schedule.num_pieces = static_cast<int>(std::max<std::int64_t>(pieces, 1));
   }
   if (!one_host) {
     const int received = schedule::received_chunks(choice.schedule);
