@@ -8,8 +8,6 @@ hosts=$1 cmm=$2
   echo "skipped: no Open MPI; MPICH with UCX over TCP fills about half of a shaped link, no steady part"
   exit 77
 }
-# Open MPI's own protocol for large messages over TCP fills a link in one direction at a time.
-export OMPI_MCA_btl_tcp_flags=1
 
 # measure RATE NUM_HOSTS RANKS_PER_HOST
 measure() {

@@ -12,6 +12,7 @@
 #include "cmm/error.hpp"
 #include "problem.hpp"
 #include "problem_options.hpp"
+#include "world.hpp"
 
 namespace {
 
@@ -76,7 +77,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.add_data_to(app);
   try {
     app.parse(static_cast<int>(argv.size()), argv.data());
-    require_sound(options.problem());
+    static const std::unique_ptr<cmm::cli::World> world = cmm::cli::make_threads_world();
+    require_sound(options.problem(*world));
   } catch (const CLI::ParseError&) {  // the tool makes a line of it; also --help
   } catch (const cmm::Error& error) {
     require(error.code() == cmm::ErrorCode::kInvalidArgument ||
