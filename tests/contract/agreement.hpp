@@ -159,7 +159,8 @@ inline void a_rank_one_call_behind_is_named(World& world) {
     });
   });
   EXPECT_EQ(board.outcomes[1].code, Outcome::kReturned) << board.outcomes[1].words();
-  expect_shared_cause({&board.outcomes[0], &board.outcomes[2]}, {ErrorCode::kPeerFailed}, 1, 0ms);
+  expect_shared_cause(world, {&board.outcomes[0], &board.outcomes[2]}, ErrorCode::kPeerFailed, 1,
+                      0ms);
 }
 
 // One that stays away is named at the deadline, with what the others did last.
@@ -178,9 +179,10 @@ inline void a_rank_that_never_comes_is_named(World& world) {
     }
     wait_until([&] { return board.counts[0].load() == kRanks - 1; });
   });
-  expect_shared_cause({&board.outcomes[0], &board.outcomes[2]}, {ErrorCode::kDeadline}, 1, 1000ms);
+  expect_shared_cause(world, {&board.outcomes[0], &board.outcomes[2]}, ErrorCode::kDeadline, 1,
+                      1000ms);
   const std::string text = board.outcomes[0].text;
-  EXPECT_NE(text.find("silent, not dead"), std::string::npos) << text;
+  EXPECT_NE(text.find(world.silence()), std::string::npos) << text;
   EXPECT_NE(text.find("last operations of rank"), std::string::npos) << text;
   EXPECT_NE(text.find("call 2 of plan 1, m=50: going on for 1"), std::string::npos) << text;
 }

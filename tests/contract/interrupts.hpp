@@ -44,7 +44,7 @@ inline void run_abort(World& world, exec::Point point, int victim, Algorithm alg
   });
   std::vector<const Outcome*> all;
   for (int rank = 0; rank < kRanks; ++rank) all.push_back(&board.outcomes[rank]);
-  expect_shared_cause(all, {ErrorCode::kPeerFailed}, victim, 0ms);
+  expect_shared_cause(world, all, ErrorCode::kPeerFailed, victim, 0ms);
   EXPECT_NE(std::string(board.outcomes[0].text).find("the operator said so"), std::string::npos);
 }
 
