@@ -12,6 +12,13 @@
 
 namespace cmm::contract {
 
+// Between the making of a plan and an abort, which would else end the making where a peer is not
+// through with it.
+inline void all_come(std::atomic<int>& count, int num_ranks) {
+  count.fetch_add(1);
+  wait_until([&] { return count.load() >= num_ranks; });
+}
+
 // When the victim comes to the point, another thread of its process aborts the mesh, and only then
 // does the victim go on.
 inline void run_abort(World& world, exec::Point point, int victim, Algorithm algorithm) {
@@ -37,6 +44,7 @@ inline void run_abort(World& world, exec::Point point, int victim, Algorithm alg
                              },
                              &aborter});
     }
+    all_come(board.counts[0], kRanks);
     board.outcomes[rank].of([&] {
       for (int call = 0; call < 3; ++call) data.call(plan);
     });
@@ -69,6 +77,7 @@ inline void abort_of_a_waiting_rank(World& world) {
       const Axis axis = mesh.axis("tp");
       test::RankData data(small_problem(), axis);
       const Plan plan = Plan::make(axis, data.shape());
+      all_come(board.counts[2 + number], 2);
       if (rank == 0) {
         std::thread aborter([&] {
           // It waits once its history says so.
@@ -81,8 +90,7 @@ inline void abort_of_a_waiting_rank(World& world) {
         });
         aborter.join();
       }
-      board.counts[number].fetch_add(1);
-      wait_until([&] { return board.counts[number].load() == 2; });
+      all_come(board.counts[number], 2);
     });
     const Outcome& outcome = (in_call ? board.later : board.outcomes)[0];
     EXPECT_EQ(outcome.code, static_cast<int>(ErrorCode::kPeerFailed)) << outcome.words();

@@ -2,10 +2,15 @@
 # mpi_deaths_test.sh contract_mpi_victim WORD...: a rank of MPI is killed, or exits, at several points
 # of a call and before its mesh is made. WORD...: the command that starts ranks, up to their number.
 # The whole job must end at once, with a code other than 0, and leave nothing: no process, nothing of
-# ours in /dev/shm, no socket.
+# ours in /dev/shm, no socket. MPICH's mpiexec ends the job too where a rank exits with 0 before
+# MPI_Finalize, but then may report that 0.
 set -euo pipefail
 victim=$1
 shift
+case $("$1" --version 2>&1) in
+  *HYDRA*) zero_after=exit ;;
+  *) zero_after=nothing ;;
+esac
 limit_s=30 # a deadline of the calls would end them after 60
 
 scratch=$(mktemp -d)
@@ -40,7 +45,7 @@ for hosts in one-host own-hosts; do
       { grep -o '@cmm-mpi-.*' /proc/net/unix || true; } | sort >"$scratch/sockets"
       echo "$what: exit code $code after $((SECONDS - begin)) s"
       case $code in
-        0) complain "$what: the job says that all went well" ;;
+        0) [ "$fault" = "$zero_after" ] || complain "$what: the job says that all went well" ;;
         124 | 137) [ $((SECONDS - begin)) -lt "$limit_s" ] || complain "$what: the job did not end" ;;
       esac
       gone processes || complain "$what: processes are left: $(processes)"
