@@ -67,7 +67,8 @@ Mesh mesh_from_mpi(MPI_Comm comm, const std::vector<AxisSize>& axes, const MpiOp
     config.wrong = cat("a helper thread needs MPI_THREAD_MULTIPLE; MPI was initialised with ",
                        transport::mpi::level_name(threads.level()));
   }
-  const Deadline deadline(std::max(options.deadline, std::chrono::milliseconds(1)));
+  // A rank with a wrong one has time to tell it to peers that come late.
+  const Deadline deadline(options.deadline.count() > 0 ? options.deadline : kDefaultDeadline);
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   return Mesh(rank, axes, transport::mpi::make_endpoints(config, deadline));

@@ -39,7 +39,8 @@ Claim::Claim(const Axis& axis, const transport::History::Operation& operation)
 
 PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options& options)
     : axis_(axis), shape_(shape), options_(options), partition_(schedule::Partition::even(0, {})) {
-  const Deadline deadline(std::max(options.deadline, std::chrono::milliseconds(1)));
+  // A rank with a wrong one has time to tell it to peers that come late.
+  const Deadline deadline(options.deadline.count() > 0 ? options.deadline : kDefaultDeadline);
   transport::Endpoint& endpoint = axis.endpoint();
   const int num_ranks = axis.num_ranks();
   std::string mine;

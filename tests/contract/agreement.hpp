@@ -79,6 +79,27 @@ inline void plans_that_differ_are_refused_on_all(World& world) {
   });
 }
 
+// The rank with a wrong deadline waits for the one that is late, to tell it.
+inline void a_wrong_deadline_is_refused_though_a_rank_is_late(World& world) {
+  constexpr int kRanks = 2;
+  run_all(world, kRanks, [&](int rank) {
+    const Mesh mesh = world.mesh(0, rank, kRanks);
+    const Axis axis = mesh.axis("tp");
+    test::RankData data(small_problem(), axis);
+    // No condition says that the other one waits no more: it shall not cease to.
+    if (rank == 1) std::this_thread::sleep_for(50ms);
+    std::string refusal;
+    try {
+      Plan::make(axis, data.shape(), {.deadline = rank == 0 ? -1ms : kLimit});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
+      refusal = error.what();
+    }
+    EXPECT_NE(refusal.find("deadline=-1 ms"), std::string::npos) << refusal;
+    expect_right(product(mesh));
+  });
+}
+
 // Those that end the mesh.
 inline const std::vector<Deviation>& fatal_calls() {
   static const std::vector<Deviation> all = {
