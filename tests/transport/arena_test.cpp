@@ -11,9 +11,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <random>
+#include <utility>
 
 #include "base/text.hpp"
 #include "cmm/error.hpp"
@@ -82,9 +84,10 @@ class ArenaOfTwo : public testing::Test {
     return std::make_unique<Arena>(
         Arena::Config{.memory = UniqueFd(fcntl(file_.get(), F_DUPFD_CLOEXEC, 0)),
                       .rank = rank,
-                      .processes = {this_process(), this_process()},
+                      .processes = {this_process(), process_of(peer_pid_)},
                       .control_bytes = 10'000,
-                      .region_bytes = std::min(region_bytes, range.region_bytes())},
+                      .region_bytes = std::min(region_bytes, range.region_bytes()),
+                      .present_memory = present_memory_},
         std::move(range));
   }
   std::int64_t bytes_in_use() const {
@@ -94,6 +97,8 @@ class ArenaOfTwo : public testing::Test {
   }
 
   UniqueFd file_;
+  std::int64_t peer_pid_ = getpid();
+  std::int64_t (*present_memory_)() = present_memory_bytes;
 };
 
 TEST_F(ArenaOfTwo, APeerReadsWhatARankWrites) {
@@ -203,6 +208,137 @@ TEST_F(ArenaOfTwo, AForkedProcessIsToldApart) {
   EXPECT_TRUE(mine->owned_by_this_process());
 }
 
+// What the arena is told of the memory that is present, and what else happens at its next look.
+struct Present {
+  std::int64_t bytes = 0;
+  std::function<void()> then = [] {};
+  int num_looks = 0;
+};
+Present told;
+
+std::int64_t told_bytes() {
+  ++told.num_looks;
+  const std::int64_t bytes = told.bytes;
+  std::exchange(told.then, [] {})();
+  return bytes;
+}
+
+std::string refusal_of(Arena& arena, std::int64_t bytes) {
+  try {
+    arena.deallocate(arena.allocate(bytes), bytes);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+    return error.what();
+  }
+  return "";
+}
+
+class WeighedArena : public ArenaOfTwo {
+ protected:
+  WeighedArena() {
+    told = {.bytes = 1024 * kMiB};
+    present_memory_ = told_bytes;
+  }
+};
+
+TEST_F(WeighedArena, RanksThatAskAtOnceAreWeighedTogether) {
+  const auto first = arena(0), second = arena(1);
+  told.bytes = 20 * kMiB;
+  std::string refused;
+  told.then = [&] { refused = refusal_of(*second, 12 * kMiB); };
+  EXPECT_EQ(refusal_of(*first, 12 * kMiB), "");
+  EXPECT_NE(refused.find(cat(12 * kMiB, " bytes of shared memory are needed and ", 20 * kMiB,
+                             " are present, of which ", 12 * kMiB, " go to other ranks")),
+            std::string::npos)
+      << refused;
+  // Neither what was taken nor what was refused is counted any more.
+  EXPECT_EQ(refusal_of(*second, 12 * kMiB), "");
+  EXPECT_EQ(refusal_of(*first, 12 * kMiB), "");
+}
+
+TEST_F(WeighedArena, SmallRequestsAreWeighedBesideALargeOne) {
+  const auto first = arena(0), second = arena(1);
+  told.bytes = 4 * kMiB;
+  std::string refused;
+  told.then = [&] { refused = refusal_of(*second, kMiB / 2); };
+  EXPECT_EQ(refusal_of(*first, 3 * kMiB + kMiB / 2), "");
+  EXPECT_NE(refused, "");
+}
+
+TEST_F(WeighedArena, ManySmallRequestsAreWeighed) {
+  const auto first = arena(0), second = arena(1);
+  told.bytes = 0;
+  std::int64_t taken = 0;
+  const auto take = [&](Arena& arena) {
+    for (;; taken += 4096) {
+      try {
+        arena.allocate(4096);
+      } catch (const Error&) {
+        return;
+      }
+      ASSERT_LE(taken, kMiB);
+    }
+  };
+  take(*first);
+  take(*second);  // what one has taken counts for all
+  take(*first);
+  EXPECT_EQ(taken, kMiB - 4096);
+}
+
+TEST_F(WeighedArena, SomeIsLeftToOthers) {
+  const auto mine = arena(0);
+  told.bytes = 10 * kMiB;
+  EXPECT_NE(refusal_of(*mine, 10 * kMiB - kMiB / 4), "");
+  EXPECT_EQ(refusal_of(*mine, 9 * kMiB), "");
+}
+
+std::int64_t resident_shared_bytes() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word && word != "RssShmem:") {
+  }
+  std::int64_t kilobytes = 0;
+  status >> kilobytes;
+  return kilobytes * 1024;
+}
+
+TEST_F(WeighedArena, IsWeighedAtEachStepAndGivesBackWhatItTook) {
+  const auto mine = arena(0, 256 * kMiB);
+  if (refusal_of(*mine, 80 * kMiB) != "") GTEST_SKIP() << "not even 80 MiB of addresses";
+  const std::int64_t before = bytes_in_use(), resident = resident_shared_bytes();
+  std::int64_t taken = 0, counted = 0;
+  told.then = [&] {
+    told.bytes = 8 * kMiB;  // others have taken the rest
+    told.then = [&] {
+      taken = bytes_in_use() - before;
+      counted = resident_shared_bytes() - resident;
+    };
+  };
+  told.num_looks = 0;
+  const std::string text = refusal_of(*mine, 80 * kMiB);
+  EXPECT_NE(text.find(cat(80 * kMiB, " bytes of shared memory are needed and ", 72 * kMiB)),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(told.num_looks, 2);
+  EXPECT_EQ(taken, 64 * kMiB);
+  EXPECT_GE(counted, taken);  // of this process, not of nobody
+  EXPECT_EQ(bytes_in_use(), before);
+}
+
+TEST_F(WeighedArena, WhatAKilledRankHadAnnouncedIsForgotten) {
+  ProcessRanks ranks;
+  ranks.start([&](int) {
+    const auto killed = arena(1);
+    told.then = [] { _exit(0); };
+    killed->allocate(12 * kMiB);
+  });
+  peer_pid_ = ranks.pid(0);
+  EXPECT_TRUE(test::ended_well(ranks.wait(kLimit)[0]));
+  const auto mine = arena(0);
+  told.bytes = 20 * kMiB;
+  EXPECT_EQ(refusal_of(*mine, 12 * kMiB), "");
+}
+
 TEST(Arena, AFullFileSystemIsAnErrorWithBothNumbersAndLeavesNothingTaken) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can mount a file system of 1 MiB";
   ProcessRanks ranks;
@@ -226,6 +362,7 @@ TEST(Arena, AFullFileSystemIsAnErrorWithBothNumbersAndLeavesNothingTaken) {
                   .control_bytes = 4096,
                   .region_bytes = region},
                  std::move(range));
+      const std::int64_t left = kMiB - 2 * 4096;  // the arena has words of its own
       for (int round = 0; round < 3; ++round) {
         try {
           mine.allocate(3 * kMiB);
@@ -234,12 +371,12 @@ TEST(Arena, AFullFileSystemIsAnErrorWithBothNumbersAndLeavesNothingTaken) {
           const std::string text = error.what();
           EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
           EXPECT_NE(text.find("3145728 bytes"), std::string::npos) << text;
-          EXPECT_NE(text.find("1044480 are present"), std::string::npos) << text;
+          EXPECT_NE(text.find(cat(left, " are present")), std::string::npos) << text;
           EXPECT_NE(text.find("No space left"), std::string::npos) << text;
         }
       }
-      std::byte* const rest = mine.allocate(kMiB - 4096);
-      std::memset(rest, 1, kMiB - 4096);
+      std::byte* const rest = mine.allocate(left);
+      std::memset(rest, 1, static_cast<std::size_t>(left));
     }
     umount(folder.c_str());
     std::filesystem::remove(folder);
@@ -286,7 +423,7 @@ TEST(AddressRange, FitsIntoWhatTheProcessMayMap) {
     set_limit(RLIMIT_AS, mapped_bytes() + 8 * kMiB);
     const std::string text = refusal({.num_ranks = 4, .control_bytes = 4096});
     EXPECT_NE(text.find("ulimit -v"), std::string::npos) << text;
-    EXPECT_NE(text.find(cat(4 * kMiB + 4096)), std::string::npos) << text;
+    EXPECT_NE(text.find(cat(4 * kMiB + 2 * 4096)), std::string::npos) << text;
   });
 }
 

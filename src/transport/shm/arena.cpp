@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "base/integers.hpp"
-#include "base/present_memory.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
 
@@ -40,12 +39,24 @@ constexpr std::int64_t kMaxRangeBytes = 16 * 1024 * kGiB;
 constexpr std::int64_t kReserveStepBytes = 64 * kMiB;
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE of Linux 5.14
 
-// Below this the machine's memory is not weighed: reading it costs more than the reserving.
+// Smaller requests are weighed once those of all ranks have taken so much: to read how much memory
+// is present costs more than to reserve some pages.
 constexpr std::int64_t kWeighedBytes = kMiB;
+
+// Of what is present, this part is left to the processes that take memory meanwhile: 1 / 20.
+constexpr std::int64_t kMarginPart = 20;
 
 std::int64_t page_bytes() {
   static const std::int64_t bytes = sysconf(_SC_PAGESIZE);
   return bytes;
+}
+
+// The arena's own words in the control area come after what its user asked for.
+std::int64_t words_at(std::int64_t control_bytes) { return round_up(control_bytes, 64); }
+
+std::int64_t control_area_bytes(std::int64_t control_bytes, std::int64_t num_ranks) {
+  const auto words = static_cast<std::int64_t>(sizeof(std::int64_t)) * (num_ranks + 1);
+  return round_up(words_at(control_bytes) + words, page_bytes());
 }
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -67,6 +78,15 @@ std::int64_t mapped_bytes() {
   return statm >> pages ? pages * page_bytes() : 0;
 }
 
+[[noreturn]] void refuse(std::int64_t bytes, std::int64_t present, const std::string& why) {
+  throw Error(
+      ErrorCode::kOutOfMemory,
+      cat(bytes, " bytes of shared memory are needed and ",
+          present < 0 ? std::string("an unknown number") : cat(present), " are present", why,
+          "; use less, or raise the memory limit of the container or job (its --shm-size "
+          "does not matter: the memory is no file of /dev/shm)"));
+}
+
 std::int64_t most_bytes() {
   std::int64_t most = kMaxRangeBytes;
   // The rest of the program needs addresses too, and other meshes do.
@@ -81,7 +101,7 @@ std::int64_t most_bytes() {
 }  // namespace
 
 AddressRange::AddressRange(const Limits& limits) {
-  const std::int64_t control = round_up(limits.control_bytes, page_bytes());
+  const std::int64_t control = control_area_bytes(limits.control_bytes, limits.num_ranks);
   const std::int64_t most = most_bytes();
   const std::int64_t machine = sysconf(_SC_PHYS_PAGES) * page_bytes();
   std::int64_t region = std::min(
@@ -129,8 +149,9 @@ Arena::Arena(Config config, AddressRange range)
       range_(std::move(range)),
       watch_(config_.processes, config_.watch),
       pages_(config_.region_bytes / page_bytes()) {
-  config_.control_bytes = round_up(config_.control_bytes, page_bytes());
   const auto num_ranks = static_cast<std::int64_t>(config_.processes.size());
+  const std::int64_t at_words = words_at(config_.control_bytes);
+  config_.control_bytes = control_area_bytes(config_.control_bytes, num_ranks);
   const std::int64_t bytes = config_.control_bytes + config_.region_bytes * num_ranks;
   const auto refused = [&](const char* what) {
     return Error(ErrorCode::kOutOfMemory,
@@ -153,7 +174,11 @@ Arena::Arena(Config config, AddressRange range)
   // A forked child must not take part by mistake; a core file would be as long as all regions.
   madvise(data, static_cast<std::size_t>(bytes), MADV_DONTFORK);
   madvise(data, static_cast<std::size_t>(bytes), MADV_DONTDUMP);
-  reserve(0, config_.control_bytes);
+  // Every rank takes the same pages, so they are not announced, and could not be before.
+  const Request control = {.bytes = config_.control_bytes};
+  weigh(control, 0);
+  take(0, config_.control_bytes, control);
+  words_ = reinterpret_cast<std::atomic<std::int64_t>*>(data + at_words);
 }
 
 Arena::~Arena() {
@@ -196,8 +221,6 @@ std::byte* Arena::allocate(std::int64_t bytes) {
     deallocate(data, bytes);
     throw;
   }
-  // Page tables too, so that the first call does not stop at each page. A hint.
-  madvise(data, static_cast<std::size_t>(num_pages * page_bytes()), kPopulateWrite);
   return data;
 }
 
@@ -234,34 +257,79 @@ const std::byte* Arena::at(int member, std::int64_t address, std::int64_t bytes)
   return region(member) + address;
 }
 
-// Throws Error(kOutOfMemory); pages reserved so far stay so.
-void Arena::reserve(std::int64_t offset, std::int64_t bytes) {
-  const auto refuse = [&](std::int64_t present, const std::string& why) {
-    throw Error(
-        ErrorCode::kOutOfMemory,
-        cat(bytes, " bytes of shared memory are needed and ",
-            present < 0 ? std::string("an unknown number") : cat(present), " are present", why,
-            "; use less, or raise the memory limit of the container or job (its --shm-size "
-            "does not matter: the memory is no file of /dev/shm)"));
-  };
-  // A control group that is over its limit is not refused memory, but killed; so it is weighed.
-  if (bytes >= kWeighedBytes) {
-    const std::int64_t present = present_memory_bytes();
-    if (present >= 0 && bytes > present) refuse(present, "");
+std::int64_t Arena::announced_by_others() const {
+  std::int64_t bytes = 0;
+  for (int rank = 0; rank < static_cast<int>(config_.processes.size()); ++rank) {
+    if (rank == config_.rank) continue;
+    const std::int64_t of_rank = announced(rank).load();
+    // Spoilt by a stray write or left by a rank that was killed: nothing will be taken for it.
+    if (of_rank <= 0 || of_rank > config_.region_bytes || watch_.ended(rank)) continue;
+    bytes += of_rank;
   }
-  for (std::int64_t done = 0; done < bytes;) {
-    const std::int64_t step = std::min(kReserveStepBytes, bytes - done);
-    if (fallocate(config_.memory.get(), 0, offset + done, step) == 0) {
-      done += step;
-      continue;
+  return bytes;
+}
+
+void Arena::weigh(const Request& request, std::int64_t others) const {
+  const std::int64_t present = config_.present_memory();
+  const std::int64_t needed = request.bytes - request.taken + others;
+  if (present < 0 || needed <= present - present / kMarginPart) return;
+  refuse(request.bytes, present + request.taken,
+         cat(", of which ", others, " go to other ranks and ", present / kMarginPart,
+             " are left to other processes"));
+}
+
+// Throws Error(kOutOfMemory); pages taken so far stay so.
+void Arena::reserve(std::int64_t offset, std::int64_t bytes) {
+  Request request = {.bytes = bytes};
+  announced(config_.rank).fetch_add(bytes);
+  const bool small = bytes < kWeighedBytes;
+  bool weighed = !small;
+  if (small) {
+    const std::int64_t before = small_bytes().fetch_add(bytes);
+    weighed = before / kWeighedBytes != (before + bytes) / kWeighedBytes;
+  }
+  try {
+    while (request.taken < bytes) {
+      // Announced before the others are looked at: of two that do so at the same time at least one
+      // sees the other. And those are looked at before the memory is: what they take in between is
+      // counted twice rather than never.
+      const std::int64_t others = announced_by_others();
+      if (weighed || others >= kWeighedBytes) weigh(request, others);
+      const std::int64_t step = std::min(kReserveStepBytes, bytes - request.taken);
+      take(offset + request.taken, step, request);
+      request.taken += step;
+      announced(config_.rank).fetch_sub(step);
     }
+  } catch (...) {
+    announced(config_.rank).fetch_sub(bytes - request.taken);
+    if (small) small_bytes().fetch_sub(bytes);  // the next one is weighed again
+    throw;
+  }
+}
+
+// At most kReserveStepBytes or the control area. The pages count as memory of this process from
+// here on: those that are only in the file would be nobody's when the kernel looks whom to kill.
+void Arena::take(std::int64_t offset, std::int64_t bytes, const Request& request) {
+  while (fallocate(config_.memory.get(), 0, offset, bytes) != 0) {
     const int error = errno;
     if (error == EINTR) continue;
     struct statfs status = {};
     const bool limited = fstatfs(config_.memory.get(), &status) == 0 && status.f_blocks > 0;
-    refuse(limited ? static_cast<std::int64_t>(status.f_bavail) * status.f_bsize
-                   : present_memory_bytes(),
+    const std::int64_t present = limited
+                                     ? static_cast<std::int64_t>(status.f_bavail) * status.f_bsize
+                                     : config_.present_memory();
+    refuse(request.bytes, present < 0 ? present : present + request.taken,
            cat(" (", reason(error), ")"));
+  }
+  std::byte* const data = range_.data() + offset;
+  int error = 0;
+  do {
+    error = madvise(data, static_cast<std::size_t>(bytes), kPopulateWrite) == 0 ? 0 : errno;
+  } while (error == EINTR);
+  if (error == 0) return;
+  // Before Linux 5.14. Others write the control area by now, hence an addition of nothing.
+  for (std::int64_t at = 0; at < bytes; at += page_bytes()) {
+    reinterpret_cast<std::atomic<std::uint8_t>*>(data + at)->fetch_add(0);
   }
 }
 

@@ -8,13 +8,19 @@
 // sparse: addresses cost nothing, and a page is taken when its rank reserves it (allocate) and
 // given back when it frees it. The file has no name anywhere and dies with the last process that
 // maps it.
+//
+// The kernel does not refuse memory that it lacks, it kills for it, and whom it kills is any
+// process. So each rank weighs what it takes against what is present, together with what the other
+// ranks are about to take: that stands at the end of the control area.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/present_memory.hpp"
 #include "base/process_id.hpp"
 #include "transport/memory/space.hpp"
 #include "transport/shm/page_ranges.hpp"
@@ -59,6 +65,7 @@ class Arena final : public memory::Space {
     std::int64_t control_bytes = 0;  // alike on every rank, as is region_bytes
     std::int64_t region_bytes = 0;   // at most that of the address range
     Watch watch = Watch::kPidfd;
+    std::int64_t (*present_memory)() = present_memory_bytes;  // a test has its own
   };
   // Maps the file and reserves the control area. Throws Error(kOutOfMemory).
   Arena(Config config, AddressRange range);
@@ -77,13 +84,28 @@ class Arena final : public memory::Space {
 
  private:
   std::byte* region(int rank) const;
+  // What is asked for at once, and how much of it is taken already.
+  struct Request {
+    std::int64_t bytes = 0;
+    std::int64_t taken = 0;
+  };
+  // A word for each rank: bytes that it is about to take. Only that rank writes it, so that what a
+  // killed rank had announced can be told from the rest.
+  std::atomic<std::int64_t>& announced(int rank) const { return words_[rank + 1]; }
+  std::atomic<std::int64_t>& small_bytes() const { return words_[0]; }  // of all small requests
+  std::int64_t announced_by_others() const;
+  // Throws Error(kOutOfMemory) where what is left of the request and what the other ranks take at
+  // the same time are more than is present.
+  void weigh(const Request& request, std::int64_t others) const;
   void reserve(std::int64_t offset, std::int64_t bytes);
+  void take(std::int64_t offset, std::int64_t bytes, const Request& request);
   void punch(std::int64_t offset, std::int64_t bytes) noexcept;
   std::int64_t offset_of(const std::byte* data) const { return data - range_.data(); }
 
   Config config_;
   AddressRange range_;
   ProcessWatch watch_;
+  std::atomic<std::int64_t>* words_ = nullptr;  // in the control area, valid when zeroed
   const pid_t owner_ = process_id();
 
   std::mutex mutex_;
