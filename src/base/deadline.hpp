@@ -21,7 +21,10 @@ class Deadline {
       : limit_(limit < kLongest ? limit : kLongest),
         end_(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(begin_ns)) + limit_) {}
 
-  bool expired() const { return std::chrono::steady_clock::now() >= end_; }
+  bool expired() const { return expired_for(std::chrono::nanoseconds(0)); }
+  bool expired_for(std::chrono::nanoseconds time) const {
+    return std::chrono::steady_clock::now() >= end_ + time;
+  }
   std::int64_t limit_ms() const { return limit_.count(); }
   // Rounded up: 0 only once expired.
   std::int64_t left_ms() const {

@@ -213,7 +213,7 @@ void Executor::await_wave() {
     wait.pause();
     if (!wait.time_to_check()) continue;
     gather_.history().waiting_for(gather_.awaited_peer());
-    if (deadline_->expired()) miss_deadline(gather_.first_not_arrived());
+    if (wait.expired(*deadline_)) miss_deadline(gather_.first_not_arrived());
   }
   queue_.take(wave_);
   last_wave_ = gather_.num_not_taken() == 0 && queue_.empty();
@@ -396,7 +396,7 @@ void Executor::drain() {
   for (transport::Wait wait(gather_.dozer()); !gather_.drained(); wait.pause()) {
     if (wait.time_to_check()) {
       gather_.history().waiting_for(gather_.peer_not_drained());
-      if (deadline_->expired()) miss_deadline(gather_.first_not_drained());
+      if (wait.expired(*deadline_)) miss_deadline(gather_.first_not_drained());
     }
     gather_.progress(0);
   }

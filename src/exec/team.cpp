@@ -3,11 +3,19 @@
 #include <exception>
 
 #include "base/backoff.hpp"
+#include "base/fence.hpp"
+#include "base/futex.hpp"
 #include "base/process_id.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
 
 namespace cmm::exec {
+namespace {
+
+// A thread that fails does not come to the barrier and wakes nobody: sleepers look this often.
+constexpr std::chrono::microseconds kNap{5000};
+
+}  // namespace
 
 Team::Team(int num_threads) : made_by_(process_id()) {
   helpers_.reserve(static_cast<std::size_t>(num_threads - 1));
@@ -67,13 +75,30 @@ void Team::serve(int thread) {
   }
 }
 
+// Threads of a rank that waits for its peers have nothing to do for as long; asleep, they cost none
+// of the time that those peers may need.
 bool Barrier::meet(std::uint64_t& round, const std::atomic<bool>& failed) {
-  ++round;
-  num_arrived_.fetch_add(1, std::memory_order_acq_rel);
+  const std::uint64_t all = ++round * num_threads_;
+  if (num_arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {
+    full_fence();  // arrived before we look for sleepers
+    if (num_asleep_.load(std::memory_order_relaxed) > 0) {
+      bell_.fetch_add(1, std::memory_order_release);
+      futex_wake(bell_);
+    }
+    return !failed.load(std::memory_order_acquire);
+  }
   Backoff backoff;
-  while (num_arrived_.load(std::memory_order_acquire) < round * num_threads_) {
+  while (num_arrived_.load(std::memory_order_acquire) < all) {
     if (failed.load(std::memory_order_acquire)) return false;
-    backoff.pause();
+    if (backoff.awake()) {
+      backoff.pause();
+      continue;
+    }
+    const std::uint32_t bell = bell_.load(std::memory_order_acquire);
+    num_asleep_.fetch_add(1, std::memory_order_relaxed);
+    full_fence();  // counted as asleep before the last look
+    if (num_arrived_.load(std::memory_order_acquire) < all) futex_wait(bell_, bell, kNap);
+    num_asleep_.fetch_sub(1, std::memory_order_relaxed);
   }
   return !failed.load(std::memory_order_acquire);
 }

@@ -52,6 +52,8 @@ class Barrier {
  private:
   const std::uint64_t num_threads_;
   std::atomic<std::uint64_t> num_arrived_{0};
+  std::atomic<std::uint32_t> bell_{0};  // sleepers wait on it
+  std::atomic<int> num_asleep_{0};
 };
 
 }  // namespace cmm::exec

@@ -206,6 +206,37 @@ TEST_F(Processes, ADeathIsNoticedWhileTheOthersMultiply) {
   EXPECT_EQ(ends[1].signal, SIGKILL);
 }
 
+// Ctrl-Z and fg: nobody is at fault when all were stopped for longer than the deadline.
+TEST_F(Processes, TimeInWhichAllWereStoppedDoesNotCount) {
+  // Rank 1 needs two seconds of its own, a nap that is cut short by the stop counting as one.
+  const auto be_slow = [](void*, exec::Point point, int) {
+    if (point != exec::Point::kOffered) return;
+    for (int nap = 0; nap < 20; ++nap) std::this_thread::sleep_for(100ms);
+  };
+  ProcessRanks ranks;
+  std::vector<pid_t> pids;
+  for (int rank = 0; rank < 2; ++rank) {
+    pids.push_back(ranks.start([&](int me) {
+      const Mesh mesh = Mesh::processes(options(me, 2), {{"tp", 2}});
+      const std::vector<float> x(4 * 8, 1), y(8 * 4, 1);
+      std::vector<float> out(8 * 4);
+      const auto weights = Weights::pack(MatrixView<const float>(y.data(), 8, 4));
+      const auto plan =
+          Plan::make(mesh.axis("tp"), {.m = 8, .k = 8, .n_local = {4}}, {.deadline = 4000ms});
+      if (me == 1) plan.state().set_hook({+be_slow, nullptr});
+      all_gather_matmul(plan, MatrixView<const float>(x.data(), 4, 8), weights,
+                        MatrixView<float>(out.data(), 8, 4));
+    }));
+  }
+  std::this_thread::sleep_for(700ms);
+  for (const pid_t pid : pids) ::kill(pid, SIGSTOP);
+  std::this_thread::sleep_for(4500ms);
+  for (const pid_t pid : pids) ::kill(pid, SIGCONT);
+  for (const test::RankEnd& end : ranks.wait(kLimit)) {
+    EXPECT_TRUE(test::ended_well(end)) << end.failures;
+  }
+}
+
 TEST_F(Processes, AForkedChildMayNotUseTheMesh) {
   run_processes(2, [&](int rank) {
     const Mesh mesh = Mesh::processes(options(rank, 2), {{"tp", 2}});

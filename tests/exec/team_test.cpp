@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <ctime>
+#include <thread>
 
 namespace cmm::exec {
 namespace {
@@ -51,6 +53,29 @@ struct Phases {
   std::atomic<int> arrived{0};
   std::atomic<bool> early{false};
 };
+
+// As the helpers of a rank do whose first thread waits for a peer.
+TEST(Barrier, ThreadsThatWaitLongSleep) {
+  constexpr int kThreads = 4;
+  Team team(kThreads);
+  Phases phases(kThreads);
+  const auto processor_ns = [] {
+    timespec time = {};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+  };
+  const std::int64_t begin = processor_ns();
+  team.run(
+      [](void* context, int thread) {
+        auto& p = *static_cast<Phases*>(context);
+        if (thread == 0) std::this_thread::sleep_for(std::chrono::milliseconds(800));
+        std::uint64_t round = 0;
+        p.barrier.meet(round, p.failed);
+      },
+      &phases);
+  // Looking every 50 us would cost the three some 120 ms.
+  EXPECT_LT(processor_ns() - begin, 40'000'000);
+}
 
 TEST(Barrier, NobodyPassesBeforeAllHaveCome) {
   constexpr int kThreads = 4;

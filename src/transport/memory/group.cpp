@@ -58,7 +58,7 @@ void Group::await_all(Counter Member::*counter, std::uint64_t value, const Deadl
       if (count.load(std::memory_order_acquire) >= value) break;
       if (ended) throw cause();
       if (gone) throw_left(index);
-      if (deadline.expired()) {
+      if (wait.expired(deadline)) {
         const int at_fault = held_up_by(index);
         fail(Error(
             ErrorCode::kDeadline,

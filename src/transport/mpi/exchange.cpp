@@ -27,7 +27,7 @@ std::vector<std::string> exchange(Mailbox& mailbox, const std::string& mine,
     for (int peer = 0; peer < mailbox.num_ranks(); ++peer) {
       for (lock.lock(); !look_for_text(mailbox, peer); lock.lock()) {
         history.waiting_for(peer);
-        if (deadline.expired()) {
+        if (wait.expired(deadline)) {
           lock.unlock();
           const int at_fault = mailbox.held_up_by(peer);
           lock.lock();
