@@ -113,7 +113,7 @@ std::vector<std::pair<std::string, std::string>> agreed_fields(const ProblemShap
 }
 
 std::string field_value(const std::string& text, std::size_t field) {
-  std::size_t begin = 0;
+  std::size_t begin = text.starts_with('f') ? 1 : 0;
   for (std::size_t i = 0; i < field; ++i) begin = text.find('\n', begin) + 1;
   return text.substr(begin, text.find('\n', begin) - begin);
 }
@@ -134,17 +134,18 @@ void agree(const Axis& axis, const ProblemShape& shape, const Options& options,
   if (mine.empty()) {
     for (const auto& [name, value] : fields) text += value + "\n";
   }
-  const std::vector<std::string> all = axis.endpoint().exchange(text, deadline);
+  const std::vector<std::string> all =
+      axis.endpoint().exchange(text, deadline, transport::Purpose::kPlan);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (all[rank].front() == 'e') {
+    if (all[rank].starts_with('e')) {
       refuse(cat("rank ", rank, " of axis '", axis.name(), "': ", all[rank].substr(1)));
     }
   }
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
     for (std::size_t field = 0; field < fields.size(); ++field) {
-      const std::string first = field_value(all[0].substr(1), field);
-      const std::string other = field_value(all[rank].substr(1), field);
+      const std::string first = field_value(all[0], field);
+      const std::string other = field_value(all[rank], field);
       if (first == other) continue;
       refuse(cat("the ranks of axis '", axis.name(), "' disagree on ", fields[field].first,
                  ": rank 0 has ", first, ", rank ", rank, " has ", other));

@@ -1,10 +1,13 @@
 // What becomes of an axis when a collective operation of this rank fails.
 #pragma once
 
+#include <chrono>
 #include <exception>
 
+#include "base/deadline.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
+#include "cmm/mesh.hpp"
 #include "transport/transport.hpp"
 
 namespace cmm::api {
@@ -14,6 +17,11 @@ class Refused : public Error {
  public:
   using Error::Error;
 };
+
+// Of an agreement in which a rank takes part though its own limit is wrong, to tell its peers.
+inline Deadline agreement_deadline(std::chrono::milliseconds limit) {
+  return Deadline(limit.count() > 0 ? limit : kDefaultDeadline);
+}
 
 // Ends the axis with the cause that `make` gives; where there is no memory for its words, by
 // leaving.

@@ -28,28 +28,49 @@ int Axis::num_hosts() const {
 
 namespace {
 
-std::vector<std::string> exchange_as(transport::History::Kind kind, const Axis& axis,
+struct ExchangeKind {
+  transport::History::Kind in_history;
+  transport::Purpose purpose;
+};
+
+// A text starts with 'e' (error) or 't' (text): the peers of a rank whose arguments are wrong are
+// in the exchange, too.
+std::vector<std::string> exchange_as(const ExchangeKind& kind, const Axis& axis,
                                      const std::string& text, std::chrono::milliseconds deadline) {
-  if (deadline.count() <= 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                cat("deadline=", deadline.count(), " ms; it must be positive"));
-  }
-  const api::Claim claim(axis, {.kind = kind});
+  const api::Claim claim(axis, {.kind = kind.in_history});
   transport::Endpoint& endpoint = axis.endpoint();
   endpoint.check_usable();
-  return api::collectively(endpoint, "an exchange",
-                           [&] { return endpoint.exchange(text, Deadline(deadline)); });
+  return api::collectively(endpoint, "an exchange", [&] {
+    const std::string mine = deadline.count() > 0
+                                 ? "t" + text
+                                 : cat("edeadline=", deadline.count(), " ms; it must be positive");
+    std::vector<std::string> all =
+        endpoint.exchange(mine, api::agreement_deadline(deadline), kind.purpose);
+    for (int rank = 0; std::string & of_rank : all) {
+      if (!of_rank.starts_with('t')) {
+        throw api::Refused(
+            ErrorCode::kInvalidArgument,
+            cat("rank ", rank, " of axis '", axis.name(), "': ", of_rank.substr(!of_rank.empty())),
+            rank);
+      }
+      of_rank.erase(0, 1);
+      ++rank;
+    }
+    return all;
+  });
 }
 
 }  // namespace
 
 std::vector<std::string> Axis::exchange(const std::string& text,
                                         std::chrono::milliseconds deadline) const {
-  return exchange_as(transport::History::Kind::kExchange, *this, text, deadline);
+  return exchange_as({transport::History::Kind::kExchange, transport::Purpose::kText}, *this, text,
+                     deadline);
 }
 
 void Axis::barrier(std::chrono::milliseconds deadline) const {
-  exchange_as(transport::History::Kind::kBarrier, *this, "", deadline);
+  exchange_as({transport::History::Kind::kBarrier, transport::Purpose::kBarrier}, *this, "",
+              deadline);
 }
 
 Mesh::Mesh(int rank, std::vector<AxisSize> axes,

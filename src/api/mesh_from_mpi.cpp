@@ -1,10 +1,10 @@
 // The part of the interface that knows of MPI; in the library cmm::mpi, not in cmm::cmm.
 #include "api/mesh_from_mpi.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "api/axes.hpp"
+#include "api/collective.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
 #include "cmm/mpi.hpp"
@@ -58,6 +58,11 @@ transport::mpi::MeshConfig mesh_config(MPI_Comm comm, const std::vector<AxisSize
 
 Mesh mesh_from_mpi(MPI_Comm comm, const std::vector<AxisSize>& axes, const MpiOptions& options) {
   const transport::mpi::ThreadRule threads;  // throws where MPI is not running
+  if (comm == MPI_COMM_NULL) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "the communicator is MPI_COMM_NULL; a process that is in none is no rank of a mesh");
+  }
   transport::mpi::MeshConfig config = api::mesh_config(comm, axes);
   if (options.deadline.count() <= 0) {
     config.wrong = cat("deadline=", options.deadline.count(), " ms; it must be positive");
@@ -67,8 +72,7 @@ Mesh mesh_from_mpi(MPI_Comm comm, const std::vector<AxisSize>& axes, const MpiOp
     config.wrong = cat("a helper thread needs MPI_THREAD_MULTIPLE; MPI was initialised with ",
                        transport::mpi::level_name(threads.level()));
   }
-  // A rank with a wrong one has time to tell it to peers that come late.
-  const Deadline deadline(options.deadline.count() > 0 ? options.deadline : kDefaultDeadline);
+  const Deadline deadline = api::agreement_deadline(options.deadline);
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   return Mesh(rank, axes, transport::mpi::make_endpoints(config, deadline));

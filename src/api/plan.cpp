@@ -1,7 +1,5 @@
 #include "cmm/plan.hpp"
 
-#include <algorithm>
-
 #include "api/collective.hpp"
 #include "api/plan_state.hpp"
 #include "base/integers.hpp"
@@ -39,8 +37,7 @@ Claim::Claim(const Axis& axis, const transport::History::Operation& operation)
 
 PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options& options)
     : axis_(axis), shape_(shape), options_(options), partition_(schedule::Partition::even(0, {})) {
-  // A rank with a wrong one has time to tell it to peers that come late.
-  const Deadline deadline(options.deadline.count() > 0 ? options.deadline : kDefaultDeadline);
+  const Deadline deadline = agreement_deadline(options.deadline);
   transport::Endpoint& endpoint = axis.endpoint();
   const int num_ranks = axis.num_ranks();
   std::string mine;
@@ -80,7 +77,8 @@ PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options&
   } catch (const std::exception& error) {
     mine = cat("no memory for the plan: ", error.what());
   }
-  for (int rank = 0; const std::string& text : endpoint.exchange(mine, deadline)) {
+  for (int rank = 0;
+       const std::string& text : endpoint.exchange(mine, deadline, transport::Purpose::kPlan)) {
     if (!text.empty()) {
       throw Refused(ErrorCode::kOutOfMemory,
                     cat("rank ", rank, " of axis '", axis.name(), "' cannot make the plan: ", text),

@@ -1,11 +1,19 @@
 #include "transport/transport.hpp"
 
+#include <iterator>
+
 #include "base/text.hpp"
 
 namespace cmm::transport {
 
 std::string describe(const CallHeader& header) {
   return cat("call ", header.call, " with m=", header.m, " and operation ", header.operation);
+}
+
+std::string describe_kind(std::uint64_t kind) {
+  constexpr const char* kPurposes[] = {"makes a plan", "exchanges a text", "comes to a barrier"};
+  static_assert(std::size(kPurposes) == kFirstCall);
+  return kind < kFirstCall ? kPurposes[kind] : cat("calls plan ", kind - kFirstCall + 1);
 }
 
 void check_extents(const Rows& offered, const Extents& expected, const Origin& origin) {

@@ -71,6 +71,12 @@ struct CallHeader {
 };
 std::string describe(const CallHeader& header);  // "call 3 with m=64 and operation 1"
 
+// What an exchange is for; compared before a peer's text is used.
+enum class Purpose : std::uint8_t { kPlan, kText, kBarrier };
+// What a rank does, as its peers see it: a Purpose, or kFirstCall + c for a call of channel c.
+inline constexpr std::uint64_t kFirstCall = 3;
+std::string describe_kind(std::uint64_t kind);  // "exchanges a text", "calls plan 2"
+
 struct ChannelShape {
   int num_chunks = 0;
   // The peers that fetch each chunk from this rank, in every call; empty where it offers none.
@@ -157,8 +163,10 @@ class Endpoint {
   virtual const std::vector<int>& hosts() const = 0;
 
   // Collective: every rank contributes bytes and gets those of all ranks, in rank order. Throws
-  // Error(kDeadline) naming a rank that did not come, and the group is then dead.
-  virtual std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline) = 0;
+  // Error(kDeadline) naming a rank that did not come, or Error(kInvalidArgument) on all ranks where
+  // one does something else; the group is then dead.
+  virtual std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline,
+                                            Purpose purpose = Purpose::kText) = 0;
 
   // Collective, in the same order on every rank; each names its own shape.
   virtual std::unique_ptr<Channel> open_channel(const ChannelShape& shape,

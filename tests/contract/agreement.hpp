@@ -22,6 +22,8 @@ inline void gather_only(const Plan& plan) {
              MatrixView<float>(gathered.data(), plan.shape().m, k));
 }
 
+inline ProblemShape small_shape() { return {.m = 12, .k = 8, .n_local = {4}}; }
+
 // Those whose plans are refused, and the mesh is as good as before.
 inline const std::vector<Deviation>& refused_plans() {
   static const std::vector<Deviation> all = {
@@ -164,6 +166,71 @@ void calls_that_differ_fail_on_all(MakeWorld make_world) {
       if (testing::Test::HasFailure()) return;
     }
   }
+}
+
+// Rank `deviant` makes a plan, exchanges a text or comes to a barrier where the others do something
+// else of the three: alike an error on all, and nobody gets a text that was not meant for it.
+inline void exchanges_for_different_purposes_fail_on_all(World& world) {
+  struct Step {
+    const char* words;
+    std::function<void(const Axis&)> take;
+  };
+  static const Step steps[] = {
+      {"makes a plan", [](const Axis& axis) { Plan::make(axis, small_shape()); }},
+      {"exchanges a text", [](const Axis& axis) { axis.exchange("hello", kLimit); }},
+      {"comes to a barrier", [](const Axis& axis) { axis.barrier(kLimit); }}};
+  constexpr int kRanks = 3;
+  run_all(world, kRanks, [&](int rank) {
+    int number = 0;
+    for (const Step& of_most : steps) {
+      for (const Step& of_one : steps) {
+        if (&of_most == &of_one) continue;
+        const int deviant = number % 2 == 0 ? 1 : 0;
+        const Mesh mesh = world.mesh(number++, rank, kRanks);
+        const Axis axis = mesh.axis("tp");
+        axis.barrier();
+        std::string what;
+        try {
+          (rank == deviant ? of_one : of_most).take(axis);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
+          what = error.what();
+        }
+        for (const char* part :
+             {"ranks disagree on the order of calls", of_most.words, of_one.words}) {
+          EXPECT_NE(what.find(part), std::string::npos) << "rank " << rank << ": " << what;
+        }
+        // Leaving is a cause of its own; all have met theirs before.
+        world.board().counts[0].fetch_add(1);
+        wait_until([&] { return world.board().counts[0].load() >= number * kRanks; });
+      }
+    }
+  });
+}
+
+// A deadline that is none is told to all, though the others come later than it says, and the mesh
+// is as good as before.
+inline void a_wrong_deadline_of_an_exchange_is_refused_on_all(World& world) {
+  static const std::function<void(const Axis&, std::chrono::milliseconds)> steps[] = {
+      [](const Axis& axis, auto limit) { axis.exchange("hello", limit); },
+      [](const Axis& axis, auto limit) { axis.barrier(limit); }};
+  constexpr int kRanks = 3;
+  run_all(world, kRanks, [&](int rank) {
+    const Mesh mesh = world.mesh(0, rank, kRanks);
+    const Axis axis = mesh.axis("tp");
+    for (const auto& step : steps) {
+      if (rank != 1) std::this_thread::sleep_for(50ms);  // no condition: time itself is the point
+      try {
+        step(axis, rank == 1 ? 0ms : kLimit);
+        ADD_FAILURE() << "rank " << rank << " was told nothing";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument) << error.what();
+        EXPECT_STREQ(error.what(), "rank 1 of axis 'tp': deadline=0 ms; it must be positive");
+      }
+    }
+    EXPECT_EQ(axis.exchange(cat(rank)), (std::vector<std::string>{"0", "1", "2"}));
+    expect_right(product(mesh));
+  });
 }
 
 // A rank that makes one call fewer than its peers and leaves.

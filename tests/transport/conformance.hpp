@@ -310,7 +310,7 @@ inline void a_call_that_meets_an_exchange_is_an_error_on_both_ranks(const RunRan
     const int code = code_of(
         [&] {
           if (me == 0) {
-            endpoint.exchange("", Deadline(kLimit));
+            endpoint.exchange("", Deadline(kLimit), Purpose::kPlan);
           } else {
             channel->begin({1, 0, 0});
             channel->offer(me, {});

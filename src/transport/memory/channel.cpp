@@ -83,7 +83,7 @@ const Release& Channel::release_at(const Board& board, int chunk) const {
 
 void Channel::begin(const CallHeader& header) {
   group_->set_reading(true);
-  group_->enter(number_ + 1);
+  group_->enter(kFirstCall + number_);
   header_ = header;
   copied_bytes_ = 0;
   Board& mine = *board_.data_as<Board>();

@@ -22,15 +22,17 @@ class MemoryEndpoint final : public Endpoint {
   std::string_view transport_name() const override { return transport_name_; }
   const std::vector<int>& hosts() const override { return hosts_; }
 
-  std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline) override {
-    return group_->exchange(mine, deadline);
+  std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline,
+                                    Purpose purpose) override {
+    return group_->exchange(mine, deadline, purpose);
   }
 
   std::unique_ptr<transport::Channel> open_channel(const ChannelShape& shape,
                                                    const Deadline& deadline) override {
     auto channel = std::make_unique<Channel>(group_, num_channels_++, shape);
     std::vector<std::int64_t> addresses;
-    for (const std::string& text : group_->exchange(cat(channel->board_address()), deadline)) {
+    for (const std::string& text :
+         group_->exchange(cat(channel->board_address()), deadline, Purpose::kPlan)) {
       std::int64_t address = -1;
       std::from_chars(text.data(), text.data() + text.size(), address);
       addresses.push_back(address);

@@ -30,17 +30,15 @@ std::string text_of(const char (&from)[N]) {
   return std::string(from, ::strnlen(from, N));
 }
 
-std::string operation_text(std::uint64_t operation) {
-  const std::uint64_t kind = operation & ((std::uint64_t{1} << kKindBits) - 1);
-  return kind == 0 ? "makes a plan or exchanges texts" : cat("calls plan ", kind);
-}
+constexpr std::uint64_t kKindMask = (std::uint64_t{1} << kKindBits) - 1;
 
 }  // namespace
 
 Group::Group(const Config& config) : config_(config) {}
 
 void Group::enter(std::uint64_t kind) {
-  mine().operation.store((++sequence_ << kKindBits) | kind, std::memory_order_release);
+  mine().operation.store((++sequence_ << kKindBits) | (kind & kKindMask),
+                         std::memory_order_release);
 }
 
 void Group::await_all(Counter Member::*counter, std::uint64_t value, const Deadline& deadline,
@@ -77,9 +75,10 @@ void Group::await_all(Counter Member::*counter, std::uint64_t value, const Deadl
 // Texts longer than a Member holds take several rounds; all ranks make as many as the longest
 // needs.
 std::vector<std::string> Group::exchange(const std::string& text, const Deadline& deadline,
-                                         Dozer* dozer) {
+                                         Purpose purpose, Dozer* dozer) {
   Dozer& sleeper = dozer != nullptr ? *dozer : *this;
-  enter(0);
+  enter(static_cast<std::uint64_t>(purpose));
+  const std::uint64_t ours = mine().operation.load(std::memory_order_relaxed);
   {
     const std::lock_guard lock(retired_mutex_);  // any thread may let a block go
     ++num_exchanges_;
@@ -94,12 +93,14 @@ std::vector<std::string> Group::exchange(const std::string& text, const Deadline
     const std::size_t begin = std::min(text.size(), round * kTextBytes);
     std::memcpy(mine().text, text.data() + begin, std::min(text.size() - begin, kTextBytes));
     mine().total_bytes = text.size();
+    mine().exchange = ours;
     mine().written.store(number, std::memory_order_release);
     wake_all();
     await_all(&Member::written, number, deadline, sleeper);
     for (int index = 0; index < size(); ++index) {
       const auto i = static_cast<std::size_t>(index);
       if (round == 0) {
+        if (member(index).exchange != ours) throw_disagreement(index, member(index).exchange);
         total_bytes[i] = member(index).total_bytes;
         if (total_bytes[i] > kMaxTextBytes) {
           fail(Error(ErrorCode::kPeerFailed,
@@ -277,10 +278,24 @@ void Group::check_operation(int index) {
   const std::uint64_t ours = mine().operation.load(std::memory_order_relaxed);
   const std::uint64_t theirs = member(index).operation.load(std::memory_order_acquire);
   if (theirs >> kKindBits != ours >> kKindBits || theirs == ours) return;
-  fail(Error(ErrorCode::kInvalidArgument,
-             cat("ranks disagree on the order of calls: in operation ", ours >> kKindBits,
-                 " of the axis rank ", rank_of(config_.index), " ", operation_text(ours), ", rank ",
-                 rank_of(index), " ", operation_text(theirs))));
+  throw_disagreement(index, theirs);
+}
+
+// Alike on both ranks, whichever of them finds it.
+void Group::throw_disagreement(int index, std::uint64_t theirs) {
+  std::uint64_t operations[] = {mine().operation.load(std::memory_order_relaxed), theirs};
+  int ranks[] = {rank_of(config_.index), rank_of(index)};
+  if (ranks[0] > ranks[1]) {
+    std::swap(ranks[0], ranks[1]);
+    std::swap(operations[0], operations[1]);
+  }
+  const std::uint64_t numbers[] = {operations[0] >> kKindBits, operations[1] >> kKindBits};
+  fail(Error(
+      ErrorCode::kInvalidArgument,
+      cat("ranks disagree on the order of calls: in operation ", numbers[0], " of the axis rank ",
+          ranks[0], " ", describe_kind(operations[0] & kKindMask), ", rank ", ranks[1],
+          numbers[0] == numbers[1] ? "" : cat(", in operation ", numbers[1], ","), " ",
+          describe_kind(operations[1] & kKindMask))));
   throw cause();
 }
 

@@ -46,10 +46,10 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   // Collective over the group. The texts of all, by index. `dozer` sleeps in this group's place,
   // where the rank must look at more than this group while it waits.
   std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline,
-                                    Dozer* dozer = nullptr);
+                                    Purpose purpose, Dozer* dozer = nullptr);
 
-  // Marks the start of this rank's next operation on the axis: kind 0 an exchange, c + 1 a call of
-  // channel c. Peers that wait for this rank compare.
+  // Marks the start of this rank's next operation on the axis; see kFirstCall. Peers that wait for
+  // this rank compare.
   void enter(std::uint64_t kind);
 
   // Memory that is reused no earlier than in the second exchange after the block is gone: by then
@@ -110,6 +110,7 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   void await_all(Counter Member::*counter, std::uint64_t value, const Deadline& deadline,
                  Dozer& dozer);
   void check_operation(int index);
+  [[noreturn]] void throw_disagreement(int index, std::uint64_t theirs);
   void count_doze();
   void retire(std::byte* data, std::int64_t bytes) noexcept;
   void free_retired();

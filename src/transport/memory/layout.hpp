@@ -28,7 +28,7 @@ struct Cause {
 
 struct alignas(kCacheLineBytes) Member {
   // What the rank does: the number of the operation on the axis, shifted left by kKindBits, and
-  // its kind: 0 for an exchange, channel number + 1 for a call.
+  // its kind, see kFirstCall.
   Counter operation;
   std::atomic<std::uint32_t> reading;  // it may be reading its peers' memory
   std::atomic<std::uint32_t> left;     // it makes no more calls, for left_reason
@@ -43,6 +43,7 @@ struct alignas(kCacheLineBytes) Member {
   alignas(kCacheLineBytes) Counter written;
   Counter read;
   std::uint64_t total_bytes;  // of the whole text, of which this round holds a part
+  std::uint64_t exchange;     // `operation` as it was when the text was written
   char text[kTextBytes];
   char left_reason[kReasonBytes];
   Cause cause;

@@ -26,9 +26,10 @@ class MpiEndpoint final : public Endpoint {
   std::string_view transport_name() const override { return "MPI"; }
   const std::vector<int>& hosts() const override { return hosts_; }
 
-  std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline) override {
+  std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline,
+                                    Purpose purpose) override {
     check_thread();
-    return mpi::exchange(*mailbox_, mine, deadline);
+    return mpi::exchange(*mailbox_, mine, deadline, purpose);
   }
 
   std::unique_ptr<transport::Channel> open_channel(const ChannelShape& shape,
@@ -43,7 +44,8 @@ class MpiEndpoint final : public Endpoint {
     const std::uint64_t number = num_channels_++;
     auto local = std::make_shared<memory::Channel>(mailbox_->group(), number, local_part(shape));
     std::vector<std::int64_t> addresses(static_cast<std::size_t>(group().size()), -1);
-    const std::vector<std::string> all = exchange(cat(local->board_address()), deadline);
+    const std::vector<std::string> all =
+        exchange(cat(local->board_address()), deadline, Purpose::kPlan);
     for (int index = 0; index < group().size(); ++index) {
       const std::string& text = all[static_cast<std::size_t>(group().rank_of(index))];
       std::from_chars(text.data(), text.data() + text.size(),

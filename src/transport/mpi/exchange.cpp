@@ -16,11 +16,11 @@ bool look_for_text(Mailbox& mailbox, int peer) {
 }  // namespace
 
 std::vector<std::string> exchange(Mailbox& mailbox, const std::string& mine,
-                                  const Deadline& deadline) {
+                                  const Deadline& deadline, Purpose purpose) {
   History& history = *mailbox.group()->history();
   CallsLock lock(calls_mutex());
   mailbox.poll();
-  mailbox.enter_exchange(mine);
+  mailbox.enter_exchange(mine, purpose);
   lock.unlock();
   {
     Wait wait(mailbox);
@@ -52,7 +52,7 @@ std::vector<std::string> exchange(Mailbox& mailbox, const std::string& mine,
   // Those of one host meet in their memory too, whose rules for the reuse of blocks count
   // exchanges. Meanwhile this rank goes on to move messages: its texts may not have gone out yet,
   // and some rank of this host may wait for one that waits for them.
-  mailbox.group()->exchange("", deadline, &mailbox);
+  mailbox.group()->exchange("", deadline, purpose, &mailbox);
   return texts;
 }
 

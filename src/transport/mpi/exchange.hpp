@@ -11,6 +11,6 @@ namespace cmm::transport::mpi {
 
 // Collective; see Endpoint::exchange. Takes the lock itself.
 std::vector<std::string> exchange(Mailbox& mailbox, const std::string& mine,
-                                  const Deadline& deadline);
+                                  const Deadline& deadline, Purpose purpose = Purpose::kText);
 
 }  // namespace cmm::transport::mpi

@@ -107,8 +107,9 @@ void Mailbox::broadcast(const Message& message, const std::vector<int>& peers) {
 }
 
 std::string Mailbox::describe(const Operation& operation) {
-  if (operation.which == 0) return "makes a plan or exchanges texts";
-  return cat("calls plan ", operation.which, " (", transport::describe(operation.header), ")");
+  const std::string kind = describe_kind(operation.which);
+  if (operation.which < kFirstCall) return kind;
+  return cat(kind, " (", transport::describe(operation.header), ")");
 }
 
 void Mailbox::enter(std::uint64_t which, const CallHeader& header) {
@@ -126,12 +127,12 @@ void Mailbox::enter(std::uint64_t which, const CallHeader& header) {
 
 void Mailbox::enter_call(std::uint64_t channel, const CallHeader& header,
                          const std::vector<int>& peers) {
-  enter(channel + 1, header);
+  enter(kFirstCall + channel, header);
   Message message;
   message.head = {.source = rank(),
                   .kind = MessageKind::kCall,
                   .operation = num_operations_,
-                  .which = channel + 1,
+                  .which = kFirstCall + channel,
                   .header = header};
   broadcast(message, peers);
 }
@@ -141,17 +142,19 @@ bool Mailbox::entered(int peer, std::uint64_t channel, std::uint64_t call) const
   return channel < calls.size() && calls[static_cast<std::size_t>(channel)] == call;
 }
 
-void Mailbox::enter_exchange(const std::string& text) {
+void Mailbox::enter_exchange(const std::string& text, Purpose purpose) {
+  const auto which = static_cast<std::uint64_t>(purpose);
   for (Peer& peer : peers_) {
     peer.text.clear();
     peer.text_complete = false;
   }
-  enter(0, {});
+  enter(which, {});
   for (std::size_t begin = 0; begin == 0 || begin < text.size(); begin += Message::kTextBytes) {
     Message message;
     message.head = {.source = rank(),
                     .kind = MessageKind::kText,
                     .operation = num_operations_,
+                    .which = which,
                     .total = text.size()};
     set_text(message, std::string_view(text).substr(begin));
     broadcast(message, others_);
@@ -188,10 +191,11 @@ void Mailbox::compare(int peer, const Operation& theirs) {
   const bool we_are_first = rank() < peer;
   const Operation& first = we_are_first ? ours : theirs;
   const Operation& second = we_are_first ? theirs : ours;
-  fail_and_throw(Error(ErrorCode::kInvalidArgument,
-                       cat("ranks disagree on a call: in operation ", theirs.number,
-                           " of the axis rank ", std::min(rank(), peer), " ", describe(first),
-                           ", rank ", std::max(rank(), peer), " ", describe(second))));
+  fail_and_throw(
+      Error(ErrorCode::kInvalidArgument,
+            cat("ranks disagree on ", ours.which == theirs.which ? "a call" : "the order of calls",
+                ": in operation ", theirs.number, " of the axis rank ", std::min(rank(), peer), " ",
+                describe(first), ", rank ", std::max(rank(), peer), " ", describe(second))));
 }
 
 // A call or a part of a text, of an operation that this rank has entered.
@@ -199,7 +203,7 @@ void Mailbox::handle_operation(int peer, const Message& message) {
   compare(peer, {message.head.operation, message.head.which, message.head.header});
   Peer& from = peer_at(peer);
   if (message.head.kind == MessageKind::kCall) {
-    const auto channel = static_cast<std::size_t>(message.head.which - 1);
+    const auto channel = static_cast<std::size_t>(message.head.which - kFirstCall);
     if (from.calls.size() <= channel) from.calls.resize(channel + 1, 0);
     from.calls[channel] = message.head.header.call;
     return;

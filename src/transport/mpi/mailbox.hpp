@@ -54,7 +54,7 @@ class Mailbox final : public Dozer {
   bool entered(int peer, std::uint64_t channel, std::uint64_t call) const;
 
   // Enters an exchange and tells everybody the text.
-  void enter_exchange(const std::string& text);
+  void enter_exchange(const std::string& text, Purpose purpose);
   bool text_is_complete(int peer) const;
   // The texts of all; only when all are complete.
   std::vector<std::string> take_texts();

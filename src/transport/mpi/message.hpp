@@ -22,7 +22,7 @@ enum class MessageKind : std::int32_t {
 // compared with what this rank knows.
 struct MessageHead {
   static constexpr std::uint32_t kMagic = 0x4d4d4331;
-  static constexpr std::uint16_t kVersion = 1;
+  static constexpr std::uint16_t kVersion = 2;
   static constexpr std::uint16_t kByteOrder = 0x0102;
 
   std::uint32_t magic = kMagic;
@@ -30,8 +30,8 @@ struct MessageHead {
   std::uint16_t byte_order = kByteOrder;
   std::int32_t source = -1;  // rank on the axis
   MessageKind kind = MessageKind::kText;
-  // What the rank does: the number of the operation on the axis, and which it is: 0 an exchange,
-  // c + 1 a call of channel c, with its header.
+  // What the rank does: the number of the operation on the axis, and its kind, see kFirstCall. A
+  // call has a header.
   std::uint64_t operation = 0;
   std::uint64_t which = 0;
   CallHeader header = {};
