@@ -21,6 +21,7 @@
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "history_signal.hpp"
+#include "problem_options.hpp"
 #include "world.hpp"
 
 namespace cmm::cli {
@@ -140,7 +141,7 @@ int main(int argc, char** argv) {
   std::unique_ptr<World> world;
   try {
     if (argc > 1 && runs_on_ranks(argv[1])) started = started_from_environment();
-    world = find_world(started);
+    world = find_world(started, given_deadline({argv, argv + argc}));
     return world->finish(flushed(run_tool(argc, argv, *world)));
   } catch (...) {
     const Failure failure = current_failure();

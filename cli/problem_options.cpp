@@ -74,7 +74,27 @@ void check_started(const World& world, int num_ranks, const char* option) {
            *started == 1 ? " rank" : " ranks", "; give that number, or leave the flag out"));
 }
 
+std::chrono::milliseconds parse_deadline(std::string_view word) {
+  return std::chrono::milliseconds(parse_int("--deadline-ms", word, {1, kMaxDeadlineMs}));
+}
+
 }  // namespace
+
+std::chrono::milliseconds given_deadline(const std::vector<std::string>& words) {
+  constexpr std::string_view kName = "--deadline-ms";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word.substr(0, kName.size()) != kName) continue;
+    const std::string_view rest = word.substr(kName.size());
+    try {
+      if (rest.substr(0, 1) == "=") return parse_deadline(rest.substr(1));
+      if (rest.empty() && i + 1 < words.size()) return parse_deadline(words[i + 1]);
+    } catch (const Error&) {
+      break;
+    }
+  }
+  return Problem().deadline;
+}
 
 void ProblemOptions::add_plan_to(CLI::App& app) {
   Problem& p = problem_;
@@ -115,11 +135,7 @@ void ProblemOptions::add_execution_to(CLI::App& app) {
   add_name(app, "--engine", p.engine, parse_engine,
            "who multiplies: auto, own, onednn (default: auto)", "NAME");
   add_value(
-      app, "--deadline-ms",
-      [&p](const std::string& word) {
-        p.deadline =
-            std::chrono::milliseconds(parse_int("--deadline-ms", word, {1, kMaxDeadlineMs}));
-      },
+      app, "--deadline-ms", [&p](const std::string& word) { p.deadline = parse_deadline(word); },
       "longest time of one call (default: 60000)", "MS");
 }
 

@@ -1,8 +1,12 @@
 // The flags that describe a problem and how it is run; each command takes what it needs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "problem.hpp"
 #include "world.hpp"
@@ -21,6 +25,10 @@ auto* add_value(App& app, const char* name, Parse parse, const char* help, const
       .add_option_function(std::string(name), std::function<void(const std::string&)>(parse), help)
       ->type_name(type);
 }
+
+// What --deadline-ms says among the words of a command line, for the ranks to meet before the flags
+// are parsed. The default where it is absent or wrong, which the parser then says.
+std::chrono::milliseconds given_deadline(const std::vector<std::string>& words);
 
 class ProblemOptions {
  public:

@@ -1,19 +1,29 @@
 // Ranks that are processes started together, of which this is one.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "history_signal.hpp"
+#include "peer_watch.hpp"
 #include "world.hpp"
 
 namespace cmm::cli {
 
+struct StartedJob {
+  std::string started_by;                                 // for messages
+  std::chrono::milliseconds deadline = kDefaultDeadline;  // --deadline-ms
+};
+
 class ProcessesWorld : public World {
  public:
-  // Collective over the mesh, which has one axis "tp". `started_by`: for messages.
-  ProcessesWorld(Mesh mesh, std::string started_by);
+  // Collective over the mesh, which has one axis "tp". While the world lives, a rank that is
+  // stopped for longer than the deadline ends the process of a neighbour on its machine with
+  // kOutsideWorld, and so the job.
+  ProcessesWorld(Mesh mesh, StartedJob job);
 
   std::optional<int> num_started() const override { return mesh_.num_ranks(); }
   std::string_view started_by() const override { return started_by_; }
@@ -33,16 +43,25 @@ class ProcessesWorld : public World {
   int fail(const Failure& failure) override;
 
  private:
+  void watch_neighbour(const std::vector<std::string>& machines,
+                       const std::vector<SeenProcess>& processes,
+                       std::chrono::milliseconds deadline);
+
   Mesh mesh_;
   ShownMesh shown_{mesh_};
   Axis axis_;
   std::string started_by_;
+  std::chrono::milliseconds patience_;  // between two phases
   Cores cores_;
+  std::optional<PeerWatch> watch_;
 };
+
+// How long ranks wait for each other when they make the mesh: processes take their time to start.
+std::chrono::milliseconds meeting_deadline(std::chrono::milliseconds deadline);
 
 // cmm.mpi where this build has MPI (world_mpi.cpp), else an Error(kUnsupported) that says how to
 // get it (world_no_mpi.cpp).
-std::unique_ptr<World> make_mpi_world();
+std::unique_ptr<World> make_mpi_world(std::chrono::milliseconds deadline);
 
 // Of the ranks that mpirun started, those that name the same part, in the order of their positions.
 struct PartOfRanks {

@@ -154,13 +154,15 @@ Started started_from_environment() {
   return {};
 }
 
-std::unique_ptr<World> find_world(const Started& started) {
+std::unique_ptr<World> find_world(const Started& started, std::chrono::milliseconds deadline) {
   switch (started.by) {
     case Starter::kLauncher:
       return std::make_unique<ProcessesWorld>(
-          Mesh::from_environment({{"tp", rank_environment()->num_ranks}}), "cmm launch");
+          Mesh::from_environment({{"tp", rank_environment()->num_ranks}},
+                                 meeting_deadline(deadline)),
+          StartedJob{"cmm launch", deadline});
     case Starter::kMpi:
-      return make_mpi_world();
+      return make_mpi_world(deadline);
     case Starter::kNobody:
       break;
   }

@@ -128,9 +128,10 @@ struct Started {
 };
 // Throws Error(kInvalidArgument) where the variables of a launcher contradict each other.
 Started started_from_environment();
-// The ranks that were started with this process, or threads. Collective over them. Throws as
+// The ranks that were started with this process, or threads. Collective over them. `deadline`: what
+// --deadline-ms says, for the ranks to come and for one that is stopped. Throws as
 // making a mesh does, and Error(kUnsupported) under mpirun where this build has no MPI.
-std::unique_ptr<World> find_world(const Started& started);
+std::unique_ptr<World> find_world(const Started& started, std::chrono::milliseconds deadline);
 
 // A line on standard error where a rank's threads are bound to fewer cores than there are threads.
 // Collective.

@@ -52,10 +52,11 @@ void check_same_mpi(const MpiSession& session) {
   }
 }
 
-Mesh make_mesh(const MpiSession& session) {
+Mesh make_mesh(const MpiSession& session, std::chrono::milliseconds deadline) {
   try {
     check_same_mpi(session);
-    return mesh_from_mpi(MPI_COMM_WORLD, {{"tp", session.num_ranks()}});
+    return mesh_from_mpi(MPI_COMM_WORLD, {{"tp", session.num_ranks()}},
+                         {.deadline = meeting_deadline(deadline)});
   } catch (const Error& error) {
     const int rank = started_from_environment().rank;  // which MPI may not know
     say_in_turn({rank, rank == 0}, error.what());
@@ -66,7 +67,8 @@ Mesh make_mesh(const MpiSession& session) {
 
 class MpiWorld : private MpiSession, public ProcessesWorld {
  public:
-  MpiWorld() : ProcessesWorld(make_mesh(*this), "mpirun") {}
+  explicit MpiWorld(std::chrono::milliseconds deadline)
+      : ProcessesWorld(make_mesh(*this, deadline), {"mpirun", deadline}) {}
 
   int fail(const Failure& failure) override {
     const int exit_code = ProcessesWorld::fail(failure);
@@ -101,7 +103,9 @@ class PartCommunicator {
 
 }  // namespace
 
-std::unique_ptr<World> make_mpi_world() { return std::make_unique<MpiWorld>(); }
+std::unique_ptr<World> make_mpi_world(std::chrono::milliseconds deadline) {
+  return std::make_unique<MpiWorld>(deadline);
+}
 
 std::optional<Mesh> make_mpi_part(const PartOfRanks& mine) { return PartCommunicator(mine).mesh(); }
 

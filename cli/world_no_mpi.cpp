@@ -4,7 +4,7 @@
 
 namespace cmm::cli {
 
-std::unique_ptr<World> make_mpi_world() {
+std::unique_ptr<World> make_mpi_world(std::chrono::milliseconds /*deadline*/) {
   throw Error(ErrorCode::kUnsupported,
               "mpirun started this process, but this cmm was built without MPI; install "
               "libopenmpi-dev or libmpich-dev, whichever mpirun belongs to, and build again, or "

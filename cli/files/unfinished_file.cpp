@@ -9,6 +9,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 
 #include "cmm/error.hpp"
@@ -75,6 +76,7 @@ void remove_unfinished_files() noexcept {
 }
 
 void remove_unfinished_files_on_signals() {
+  std::at_quick_exit([] { remove_unfinished_files(); });
   for (const int signal : {SIGHUP, SIGINT, SIGPIPE, SIGTERM}) {
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;

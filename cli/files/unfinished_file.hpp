@@ -24,8 +24,9 @@ class UnfinishedFile {
 // Removes the files of all UnfinishedFiles. Async-signal-safe, callable from any thread.
 void remove_unfinished_files() noexcept;
 
-// From here on SIGHUP, SIGINT, SIGPIPE and SIGTERM remove the files of all UnfinishedFiles before
-// they end the process. A signal that the process was started with ignored (nohup) stays ignored.
+// From here on SIGHUP, SIGINT, SIGPIPE, SIGTERM and std::quick_exit remove the files of all
+// UnfinishedFiles before they end the process. A signal that the process was started with ignored
+// (nohup) stays ignored.
 void remove_unfinished_files_on_signals();
 
 }  // namespace cmm::files

@@ -4,7 +4,9 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -110,6 +112,50 @@ TEST(RunOnProcesses, WarnsWhereThreadsAreBoundToFewerCores) {
             "--bind-to none` leaves it all cores\n");
   EXPECT_EQ(results[1].err, "");
   EXPECT_EQ(Json::parse(output_of(Ranks(2, line)))["threads"], 1);
+}
+
+template <class Happened>
+bool wait_until(const Happened& happened, std::chrono::seconds limit = std::chrono::seconds(60)) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!happened()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+std::ptrdiff_t num_threads_of(pid_t pid) {
+  std::error_code ignored;  // the process may have ended
+  const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(pid) + "/task",
+                                                  ignored);
+  return std::distance(begin(tasks), end(tasks));
+}
+
+// Its peers wait for it before the first call, and no deadline of a call is there to find it.
+TEST(RunOnProcesses, NamesARankThatIsStoppedBetweenCalls) {
+  Ranks ranks(3, "run --m 64 --k 8192 --n 30000 --dtype f32 --threads 1 --deadline-ms 1000");
+  // The ranks know each other once they watch each other. Then they make up 330 MB each.
+  ASSERT_TRUE(wait_until([&] { return num_threads_of(ranks.pid(1)) > 1; }));
+  ASSERT_EQ(kill(ranks.pid(1), SIGSTOP), 0);
+  EXPECT_TRUE(wait_until([&] { return !ranks.err_so_far(0).empty(); }));
+  for (std::size_t rank : {0, 2}) kill(ranks.pid(rank), SIGTERM);  // where nothing was found
+  kill(ranks.pid(1), SIGCONT);
+  const std::vector<ToolResult> results = ranks.results();
+  expect_refused(results[0], 3,
+                 "rank 0: rank 1 (process " + std::to_string(ranks.pid(1)) +
+                     ") has been stopped for longer than the deadline of 1000 ms");
+  EXPECT_NE(results[1].exit_code, 0);
+}
+
+TEST(RunOnProcesses, WaitsForTheRanksToStartAsLongAsTheDeadline) {
+  const Scratch scratch;
+  const auto begin = std::chrono::steady_clock::now();
+  const pid_t pid =
+      start_tool(words_of("run --deadline-ms 1000"), scratch.file("out"), scratch.file("err"),
+                 {"CMM_SOCKET=@cmm_tool_test_alone_" + std::to_string(getpid()), "CMM_RANK=0",
+                  "CMM_NUM_RANKS=2"});
+  expect_refused(result_of(pid, scratch.file("out"), scratch.file("err")), 3, "rank 1");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kDefaultDeadline / 2);
 }
 
 TEST(OtherCommandsOnProcesses, Work) {

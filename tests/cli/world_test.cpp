@@ -22,7 +22,7 @@ namespace {
 // Runs body(world) as `num_ranks` processes would.
 void as_processes(int num_ranks, const std::function<void(World&)>& body) {
   run_ranks({{"tp", num_ranks}}, [&](Mesh& mesh) {
-    ProcessesWorld world(mesh, "the test");
+    ProcessesWorld world(mesh, {"the test"});
     body(world);
   });
 }
