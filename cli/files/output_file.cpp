@@ -53,7 +53,24 @@ std::string resolve(const std::string& path) {
   return std::filesystem::canonical(path).string();
 }
 
-int create(const char* temporary_path, const std::string& shown_path) {
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// Where the kernel shows an open file, and so lets it be given a name.
+std::string path_of_descriptor(int fd) { return cli::text("/proc/self/fd/", fd); }
+
+// A file without a name, which no kind of end leaves behind; -1 where the file system has none
+// (NFS, older overlays) or /proc is missing.
+int create_unnamed(const std::string& path) {
+  UniqueFd fd(::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+  if (fd.get() < 0) return -1;
+  const bool can_be_named = ::access(path_of_descriptor(fd.get()).c_str(), F_OK) == 0;
+  return can_be_named ? fd.release() : -1;
+}
+
+int create_named(const char* temporary_path, const std::string& shown_path) {
   const int fd = ::open(temporary_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) throw_io(shown_path, "cannot create a file in its folder", errno);
   return fd;
@@ -83,8 +100,12 @@ OutputFile::OutputFile(const std::string& path, std::int64_t total_bytes)
     : shown_path_(path),
       path_(resolve(path)),
       temporary_(path_),
-      fd_(create(temporary_.temporary_path(), path)),
+      fd_(create_unnamed(path_)),
       total_bytes_(total_bytes) {
+  if (fd_.get() < 0) {
+    is_named_ = true;
+    fd_ = UniqueFd(create_named(temporary_.temporary_path(), path));
+  }
   if (const std::optional<struct stat> replaced = existing(path)) {
     if (::fchmod(fd_.get(), replaced->st_mode & 0777) != 0) {
       throw_io(path, "cannot keep its permissions", errno);
@@ -116,6 +137,11 @@ void OutputFile::commit() {
   }
   flush();
   if (::fsync(fd_.get()) != 0) throw_io(shown_path_, "cannot write to the disk", errno);
+  // A link never replaces a file, so that the temporary name is needed for a moment.
+  if (!is_named_ && ::linkat(AT_FDCWD, path_of_descriptor(fd_.get()).c_str(), AT_FDCWD,
+                             temporary_.temporary_path(), AT_SYMLINK_FOLLOW) != 0) {
+    throw_io(shown_path_, "cannot name the finished file in its folder", errno);
+  }
   // Some file systems report a failed write only here.
   if (::close(fd_.release()) != 0) throw_io(shown_path_, "cannot write to the disk", errno);
   if (std::rename(temporary_.temporary_path(), path_.c_str()) != 0) {
@@ -123,8 +149,7 @@ void OutputFile::commit() {
   }
   // The content is safe; that the name is too is worth an attempt, which not every file system
   // supports.
-  const std::string folder = std::filesystem::path(path_).parent_path().string();
-  const UniqueFd folder_fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd folder_fd(::open(folder_of(path_).c_str(), O_RDONLY | O_CLOEXEC));
   if (folder_fd.get() >= 0) ::fsync(folder_fd.get());
 }
 

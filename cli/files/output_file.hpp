@@ -1,5 +1,6 @@
-// A file that appears under its name only when it is complete: written beside it under a
-// temporary name, synced, then renamed.
+// A file that appears under its name only when it is complete: written without a name in the same
+// folder, or under a temporary one where the file system has no files without, synced, then
+// renamed.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ class OutputFile {
   // Reserves the whole size at once, so that a full disk is reported before the work, not after
   // it. An existing regular file is replaced at commit, keeping its permissions; a link is
   // followed. Throws Error(kIo): no space (with the bytes needed and present), no permission, or
-  // `path` is something else than a regular file. Until commit, destruction leaves nothing behind.
+  // `path` is something else than a regular file. Until commit, destruction leaves nothing behind,
+  // and a process that is killed only what has a temporary name.
   OutputFile(const std::string& path, std::int64_t total_bytes);
 
   // Appends. Throws Error(kIo).
@@ -34,6 +36,7 @@ class OutputFile {
   std::string path_;        // links resolved
   UnfinishedFile temporary_;
   UniqueFd fd_;
+  bool is_named_ = false;  // temporarily, from the start
   std::int64_t total_bytes_;
   std::int64_t written_bytes_ = 0;  // pending ones included
   std::vector<std::byte> pending_;  // small writes, gathered

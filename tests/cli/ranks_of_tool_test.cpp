@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "cmm/mesh.hpp"
 #include "files/matrix_writer.hpp"
 #include "generator.hpp"
 #include "run_as_ranks.hpp"
@@ -255,7 +256,8 @@ TEST_F(MultiplyOnProcesses, EndsOnAllRanksWhenOneIsKilled) {
   for (const std::size_t victim : {std::size_t{0}, std::size_t{2}}) {
     Ranks ranks(3, line("out.npy") + "--isa portable");
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (scratch_.names().size() < 3 && std::chrono::steady_clock::now() < end) {
+    while (!has_unfinished_output(ranks.pid(0), scratch_) &&
+           std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     ASSERT_EQ(kill(ranks.pid(victim), SIGKILL), 0);
@@ -282,7 +284,7 @@ TEST_F(MultiplyOnProcesses, ShowsOnASignalWhatItWaitsFor) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   };
-  wait_until([&] { return scratch_.names().size() == 3; });
+  wait_until([&] { return has_unfinished_output(ranks.pid(0), scratch_); });
   ASSERT_EQ(kill(ranks.pid(1), SIGSTOP), 0);
   wait_until([&] {
     kill(ranks.pid(0), SIGUSR1);

@@ -101,6 +101,21 @@ inline ToolResult run_tool(const std::vector<std::string>& arguments) {
   return result_of(start_tool(arguments, out_path, err_path), out_path, err_path);
 }
 
+// Whether a process has an unfinished output in the folder: without a name, "/FOLDER/#123
+// (deleted)" to the kernel, or with a temporary one.
+inline bool has_unfinished_output(pid_t pid, const Scratch& folder) {
+  std::error_code ignored;  // the process may have ended
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", ignored)) {
+    const std::string target = std::filesystem::read_symlink(entry.path(), ignored).string();
+    if (target.rfind(folder.file("#"), 0) == 0) return true;
+    if (target.rfind(folder.file(""), 0) == 0 && target.find(".part-") != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // `line` cut at spaces.
 inline std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words;
