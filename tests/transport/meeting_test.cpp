@@ -12,6 +12,7 @@
 #include "support/count_resources.hpp"
 #include "support/process_ranks.hpp"
 #include "transport/shm/meeting.hpp"
+#include "transport/shm/socket.hpp"
 
 namespace cmm::transport::shm {
 namespace {
@@ -229,6 +230,19 @@ TEST_F(Meeting, RankZeroThatDiesIsNamed) {
   const auto ends = ranks_.wait(kLimit);
   EXPECT_EQ(ends[0].signal, SIGKILL);
   EXPECT_TRUE(test::ended_well(ends[1])) << ends[1].failures;
+}
+
+// The other end's last words count, though it went without reading ours.
+TEST_F(Meeting, LastWordsAreReadBeforeTheEnd) {
+  auto [ours, theirs] = socket_pair();
+  const char unread = 'u', last = 'l';
+  ASSERT_EQ(send_message(ours.get(), &unread, 1), Sent::kYes);
+  ASSERT_EQ(send_message(theirs.get(), &last, 1), Sent::kYes);
+  theirs = UniqueFd();
+  char read = 0;
+  EXPECT_EQ(receive_message(ours.get(), &read, 1).state, Received::State::kMessage);
+  EXPECT_EQ(read, last);
+  EXPECT_EQ(receive_message(ours.get(), &read, 1).state, Received::State::kClosed);
 }
 
 TEST_F(Meeting, LeavesNoDescriptorBehindWhateverHappens) {

@@ -264,14 +264,15 @@ Received receive_message(int socket, void* data, std::size_t bytes) {
   header.msg_control = control;
   header.msg_controllen = sizeof control;
   ssize_t length = 0;
+  // ECONNRESET: the other end went with something of ours unread. It is reported once, ahead of
+  // what the other end had sent before, which comes next.
   do {
     length = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
-  } while (length < 0 && errno == EINTR);
+  } while (length < 0 && (errno == EINTR || errno == ECONNRESET));
   Received received;
   if (length <= 0) {
-    received.state = length < 0 && (errno == EAGAIN || errno == ENOMEM)
-                         ? Received::State::kNothing
-                         : Received::State::kClosed;  // ECONNRESET too: the peer died unread
+    received.state = length < 0 && (errno == EAGAIN || errno == ENOMEM) ? Received::State::kNothing
+                                                                        : Received::State::kClosed;
     return received;
   }
   received.state = Received::State::kMessage;
