@@ -376,17 +376,20 @@ int Mailbox::held_up_by(int peer) {
     CallsLock lock(calls_mutex());
     if (!world().threads().may_call()) return peer;
     Peer& asked = peer_at(at_fault);
-    const std::uint64_t number = ++num_asked_;
-    Message question;
-    question.head = {.source = rank(), .kind = MessageKind::kAsk, .total = number};
-    broadcast(question, {at_fault});
     const Deadline deadline(kAnswersWithin);
-    for (poll(); asked.num_answered < number; poll()) {
-      if (deadline.expired()) return at_fault;
-      lock.unlock();
-      std::this_thread::sleep_for(kShortestNap);
-      lock.lock();
-    }
+    // Asked again where it waits for nobody: it may be between two waits.
+    do {
+      const std::uint64_t number = ++num_asked_;
+      Message question;
+      question.head = {.source = rank(), .kind = MessageKind::kAsk, .total = number};
+      broadcast(question, {at_fault});
+      for (poll(); asked.num_answered < number; poll()) {
+        if (deadline.expired()) return at_fault;
+        lock.unlock();
+        std::this_thread::sleep_for(kLongestNap);
+        lock.lock();
+      }
+    } while (asked.awaits < 0 && !deadline.expired());
     if (asked.awaits < 0 || asked.awaits >= num_ranks()) return at_fault;  // it is only slow
     if (asked.awaits == rank()) return peer;                               // they wait in a circle
     at_fault = asked.awaits;
