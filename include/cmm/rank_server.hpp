@@ -36,7 +36,8 @@ class RankServer {
     int descriptor = -1;  // the rank's end; belongs to the server until started()
     std::vector<std::pair<std::string, std::string>> variables;
   };
-  // Until started(rank).
+  // Until started(rank). This and the other functions of a rank throw Error(kInvalidArgument) where
+  // the job has no such rank; this one also where it has been started.
   Rank rank(int rank) const;
   // The rank has its end: the server's copy is closed, so that the end of the rank is seen.
   void started(int rank);

@@ -22,7 +22,7 @@ namespace api {
 
 std::string rank_socket_text(int descriptor) {
   struct stat status = {};
-  fstat(descriptor, &status);
+  if (fstat(descriptor, &status) != 0 || !S_ISSOCK(status.st_mode)) return {};
   return cat(descriptor, ":", status.st_ino);
 }
 

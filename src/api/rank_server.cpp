@@ -10,6 +10,15 @@ namespace cmm {
 struct RankServer::State {
   transport::shm::MeetingServer server;
   std::vector<transport::shm::UniqueFd> rank_ends;
+
+  transport::shm::UniqueFd& end_of(int rank) {
+    const int num_ranks = static_cast<int>(rank_ends.size());
+    if (rank < 0 || rank >= num_ranks) {
+      throw Error(ErrorCode::kInvalidArgument, cat("rank ", rank, " of a job of ", num_ranks,
+                                                   " ranks; it must be 0 to ", num_ranks - 1));
+    }
+    return rank_ends[static_cast<std::size_t>(rank)];
+  }
 };
 
 RankServer::RankServer(int num_ranks) {
@@ -33,17 +42,26 @@ RankServer::~RankServer() = default;
 int RankServer::num_ranks() const { return static_cast<int>(state_->rank_ends.size()); }
 
 RankServer::Rank RankServer::rank(int rank) const {
-  const int descriptor = state_->rank_ends.at(static_cast<std::size_t>(rank)).get();
+  const int descriptor = state_->end_of(rank).get();
+  if (descriptor < 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("rank ", rank,
+                    " has been started already; its end of the connection is closed "
+                    "here"));
+  }
   return {.descriptor = descriptor,
           .variables = {{api::kRankVariable, cat(rank)},
                         {api::kNumRanksVariable, cat(num_ranks())},
                         {api::kRankSocketVariable, api::rank_socket_text(descriptor)}}};
 }
 
-void RankServer::started(int rank) { state_->rank_ends.at(static_cast<std::size_t>(rank)).reset(); }
+void RankServer::started(int rank) { state_->end_of(rank).reset(); }
 
 int RankServer::descriptor() const { return state_->server.descriptor(); }
 void RankServer::serve() { state_->server.serve(); }
-void RankServer::ended(int rank, const std::string& how) { state_->server.lose(rank, how); }
+void RankServer::ended(int rank, const std::string& how) {
+  state_->end_of(rank);  // checks the number
+  state_->server.lose(rank, how);
+}
 
 }  // namespace cmm

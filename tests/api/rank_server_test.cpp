@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 
 #include "base/deadline.hpp"
@@ -255,6 +258,28 @@ TEST(RankServer, RefusesAnImpossibleNumberOfRanks) {
   EXPECT_NE(text_of_error([] { RankServer server(4097); }), "");
 }
 
+TEST(RankServer, RefusesARankThatIsNotThereOrWasStarted) {
+  RankServer server(3);
+  const auto expect = [](const std::function<void()>& body, const std::string& part) {
+    try {
+      body();
+      ADD_FAILURE() << "no error; expected: " << part;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  for (const int rank : {-1, 3, 5000}) {
+    const std::string part = "rank " + std::to_string(rank) + " of a job of 3 ranks";
+    expect([&] { server.rank(rank); }, part);
+    expect([&] { server.started(rank); }, part);
+    expect([&] { server.ended(rank, "x"); }, part);
+  }
+  server.started(0);
+  expect([&] { server.rank(0); }, "rank 0 has been started already");
+  EXPECT_GE(server.rank(1).descriptor, 0);
+}
+
 class Environment : public testing::Test {
  protected:
   Environment() {
@@ -294,6 +319,24 @@ TEST_F(Environment, WrongVariablesAreNamed) {
   EXPECT_EQ(rank_environment()->rank, 1);
   setenv("CMM_RANK", "2", 1);
   EXPECT_NE(text_of_error([] { rank_environment(); }).find("CMM_RANK='2'"), std::string::npos);
+}
+
+TEST_F(Environment, ADescriptorThatIsNoSocketIsNamed) {
+  setenv("CMM_RANK", "0", 1);
+  setenv("CMM_NUM_RANKS", "1", 1);
+  const int file = memfd_create("cmm_test", MFD_CLOEXEC);
+  struct stat status = {};
+  ASSERT_EQ(fstat(file, &status), 0);
+  const std::string no_socket = std::to_string(file) + ":" + std::to_string(status.st_ino);
+  ASSERT_NE(fcntl(999, F_GETFD), 0);
+  for (const std::string& wrong :
+       {std::string("999:0"), no_socket, std::string(":"), std::string("1:")}) {
+    setenv("CMM_RANK_SOCKET", wrong.c_str(), 1);
+    const std::string text = text_of_error([] { Mesh::from_environment({{"tp", 1}}); });
+    EXPECT_NE(text.find("'" + wrong + "' is no descriptor of this process"), std::string::npos)
+        << text;
+  }
+  close(file);
 }
 
 TEST_F(Environment, ASocketGivenByHandWorks) {
