@@ -103,13 +103,11 @@ class Job {
         server_(options.num_ranks) {
     // Processes that ranks leave behind become children of this one, which ends them.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (const ChildProcess& child : children_of_this_process()) inherited_.insert(child.pid);
   }
   // Whatever happens here, nobody is left.
   ~Job() {
-    while (waitpid(-1, nullptr, WNOHANG) >= 0) {
-      signal_children(SIGKILL);
-      poll(nullptr, 0, 1);
-    }
+    for (ending_ = Ending::kKilled; reap(); poll(nullptr, 0, 1)) signal_children(SIGKILL);
   }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -127,7 +125,7 @@ class Job {
       wait();
     }
     say_first_failure();
-    output_.drain();
+    pass_on_the_rest();
     return exit_code_;
   }
 
@@ -144,12 +142,15 @@ class Job {
   void say_first_failure();
   void enter(Ending ending, Clock::duration lasts);
   void wait();
+  void pass_on_the_rest();
+  void forward_signals();
+  std::vector<pid_t> own_children() const;
   void signal_children(int signal) const {
-    for (const pid_t child : children_of_this_process()) ::kill(child, signal);
+    for (const pid_t child : own_children()) ::kill(child, signal);
   }
   // Those that have not had it; a stopped process gets it when it runs again.
   void terminate_children() {
-    for (const pid_t child : children_of_this_process()) {
+    for (const pid_t child : own_children()) {
       if (!terminated_.insert(child).second) continue;
       ::kill(child, SIGTERM);
       ::kill(child, SIGCONT);
@@ -168,9 +169,27 @@ class Job {
   std::string first_failure_;  // not yet said
   Ending ending_ = Ending::kNot;
   std::optional<Clock::time_point> timeout_;
-  std::optional<Clock::time_point> due_;  // of the next step of the end
+  std::optional<Clock::time_point> due_;                // of the next step of the end
+  std::optional<Clock::time_point> told_to_end_until_;  // by a SIGTERM that was passed on
   std::set<pid_t> terminated_;
+  std::set<pid_t> inherited_;      // children of the program that became this one by exec
+  std::uint64_t start_ticks_ = 0;  // of the first rank
 };
+
+// The ranks, and what ranks have left behind: nothing that is older than they are, nor what a shell
+// started before it became this process. Without /proc the ranks alone.
+std::vector<pid_t> Job::own_children() const {
+  std::vector<pid_t> own;
+  for (const pid_t pid : ranks_) {
+    if (pid > 0) own.push_back(pid);
+  }
+  for (const ChildProcess& child : children_of_this_process()) {
+    if (child.start_ticks < start_ticks_ || inherited_.count(child.pid) > 0) continue;
+    if (std::find(ranks_.begin(), ranks_.end(), child.pid) == ranks_.end())
+      own.push_back(child.pid);
+  }
+  return own;
+}
 
 int Job::start(int rank) {
   TaggedOutput::Pipes pipes;
@@ -185,6 +204,11 @@ int Job::start(int rank) {
   server_.started(rank);
   ranks_.push_back(pid);
   ++num_running_;
+  if (rank == 0) {
+    for (const ChildProcess& child : children_of_this_process()) {
+      if (child.pid == pid) start_ticks_ = child.start_ticks;
+    }
+  }
   ::close(error_here.release());
   int error = 0;  // stays so where exec has closed the pipe
   while (::read(error_of_rank.get(), &error, sizeof error) < 0 && errno == EINTR) {
@@ -223,8 +247,9 @@ bool Job::reap() {
     int status = 0;
     const pid_t pid = waitpid(-1, &status, WNOHANG);
     if (pid < 0) return errno == EINTR;
-    if (pid == 0) return true;
+    if (pid == 0) return num_running_ > 0 || !own_children().empty();
     terminated_.erase(pid);
+    inherited_.erase(pid);  // its number may be given to another process
     const auto rank = std::find(ranks_.begin(), ranks_.end(), pid);
     if (rank != ranks_.end()) ended(static_cast<int>(rank - ranks_.begin()), status);
   }
@@ -266,6 +291,12 @@ void Job::end_what_must_end() {
                  num_running_, " ranks"));
     enter(Ending::kTerminated, kGrace);
   }
+  if (ending_ == Ending::kNot && told_to_end_until_ && now >= *told_to_end_until_) {
+    exit_code_ = 128 + SIGKILL;
+    say("", text(num_running_, " ranks have not ended ", kGrace.count() / 1000,
+                 " s after SIGTERM was passed on to them; killing them"));
+    enter(Ending::kKilled, Clock::duration::zero());
+  }
   const bool due = due_ && now >= *due_;
   if (ending_ < Ending::kTerminated && (due || num_running_ == 0)) {
     say_first_failure();
@@ -283,21 +314,51 @@ void Job::wait() {
                                 {server_.descriptor(), POLLIN, 0}};
   output_.add_to(polled);
   int wait_ms = -1;
-  for (const auto& time : {timeout_, due_}) {
-    if (!time || (time == timeout_ && ending_ != Ending::kNot)) continue;
+  std::vector<std::optional<Clock::time_point>> times = {due_};
+  if (ending_ == Ending::kNot) times.insert(times.end(), {timeout_, told_to_end_until_});
+  for (const auto& time : times) {
+    if (!time) continue;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*time - Clock::now()).count();
     const int left_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
     wait_ms = wait_ms < 0 ? left_ms : std::min(wait_ms, left_ms);
   }
   if (poll(polled.data(), polled.size(), wait_ms) < 0) return;  // EINTR: looked at again
-  while (const int signal = signals_.next_to_forward()) {
-    for (const pid_t pid : ranks_) {
-      if (pid > 0) ::kill(pid, signal);
-    }
-  }
+  forward_signals();
   // An end that has been told is seen first: the server then knows how the rank ended.
   if (polled[0].revents == 0 && polled[1].revents != 0) server_.serve();
   output_.pass_on();
+}
+
+// A stopped rank gets a signal when it runs again, and one that is to end must not wait for that.
+void Job::forward_signals() {
+  while (const int signal = signals_.next_to_forward()) {
+    for (const pid_t pid : ranks_) {
+      if (pid <= 0) continue;
+      ::kill(pid, signal);
+      if (signal == SIGTERM) ::kill(pid, SIGCONT);
+    }
+    if (signal == SIGTERM && !told_to_end_until_) told_to_end_until_ = Clock::now() + kGrace;
+  }
+}
+
+// As any program this one waits for its reader, and ends by what a terminal or another process
+// sends; but it does not wait beyond --timeout, nor when it has been told to end.
+void Job::pass_on_the_rest() {
+  for (const int signal : {SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);  // meant for ranks
+  signals_.restore();
+  output_.no_more_comes();
+  std::optional<Clock::time_point> until = timeout_;
+  if (exit_code_ == kTimedOut || told_to_end_until_) until = Clock::now() + kGrace;
+  for (output_.pass_on(); !output_.all_passed_on(); output_.pass_on()) {
+    if (until && Clock::now() >= *until) {
+      say("", "some of what the ranks have printed is lost: its reader takes no more");
+      if (exit_code_ == 0) exit_code_ = kTimedOut;
+      return;
+    }
+    std::vector<pollfd> polled;
+    output_.add_to(polled);
+    poll(polled.data(), polled.size(), until ? 20 : -1);
+  }
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ struct JobOptions {
 //
 // One failure ends the job: the others may end by themselves for 500 ms, to say what they know,
 // then get SIGTERM, and 2 s later SIGKILL. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed
-// on, but not what a terminal sends: it has sent it to every rank itself. When this process is
-// killed the kernel kills the ranks.
+// on, but not what a terminal sends: it has sent it to every rank itself. Ranks that have not ended
+// 2 s after a SIGTERM that was passed on get SIGKILL. When this process is killed the kernel kills
+// the ranks.
 int run_job(const JobOptions& options);
 
 }  // namespace cmm::cli

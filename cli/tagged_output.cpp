@@ -4,10 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "cmm/error.hpp"
@@ -16,26 +15,27 @@
 namespace cmm::cli {
 namespace {
 
-void write_all(int to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(to, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      throw Error(ErrorCode::kIo,
-                  text("cannot pass on what the ranks print: ", std::strerror(errno)));
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
+constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+// Nothing is read for a sink that has this much to pass on.
+constexpr std::size_t kFullBytes = std::size_t{256} << 10;
+// A descriptor that is ready takes so much without making the writer wait.
+constexpr std::size_t kWriteBytes = PIPE_BUF;
+
+bool takes_more(int to) {
+  pollfd polled = {to, POLLOUT, 0};
+  return poll(&polled, 1, 0) == 1;
 }
 
 }  // namespace
 
 TaggedOutput::Pipes TaggedOutput::add(int rank) {
-  files::UniqueFd out = add_stream(rank, STDOUT_FILENO);
-  return {std::move(out), add_stream(rank, STDERR_FILENO)};
+  sinks_[0].to = STDOUT_FILENO;
+  sinks_[1].to = STDERR_FILENO;
+  files::UniqueFd out = add_stream(rank, 0);
+  return {std::move(out), add_stream(rank, 1)};
 }
 
-files::UniqueFd TaggedOutput::add_stream(int rank, int to) {
+files::UniqueFd TaggedOutput::add_stream(int rank, std::size_t sink) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     throw Error(ErrorCode::kIo,
@@ -44,44 +44,71 @@ files::UniqueFd TaggedOutput::add_stream(int rank, int to) {
   files::UniqueFd from(ends[0]);
   files::UniqueFd of_rank(ends[1]);
   fcntl(from.get(), F_SETFL, O_NONBLOCK);
-  streams_.push_back({std::move(from), to, text('[', rank, "] "), {}, false});
+  streams_.push_back({std::move(from), sink, text('[', rank, "] "), {}, false});
   return of_rank;
 }
 
-void TaggedOutput::add_to(std::vector<pollfd>& polled) const {
-  for (const Stream& stream : streams_) polled.push_back({stream.from.get(), POLLIN, 0});
+bool TaggedOutput::has_room(const Stream& stream) const {
+  return sinks_[stream.sink].num_waiting() < kFullBytes;
 }
 
-// Tag and line leave in one write, so that lines of two ranks are not mixed.
-bool TaggedOutput::read_some(Stream& stream) {
-  std::array<char, 65536> bytes;
-  const ssize_t count = ::read(stream.from.get(), bytes.data(), bytes.size());
-  if (count < 0) return false;
-  std::string lines;
-  for (const char c : std::string_view(bytes.data(), static_cast<std::size_t>(count))) {
-    stream.line += c;
-    if (c == '\n') lines += stream.tag + std::exchange(stream.line, {});
+void TaggedOutput::add_to(std::vector<pollfd>& polled) const {
+  for (const Sink& sink : sinks_) {
+    if (sink.num_waiting() > 0) polled.push_back({sink.to, POLLOUT, 0});
   }
-  write_all(stream.to, lines);
-  stream.ended = count == 0;
-  return true;
+  for (const Stream& stream : streams_) {
+    if (has_room(stream)) polled.push_back({stream.from.get(), POLLIN, 0});
+  }
+}
+
+void TaggedOutput::end_line(Stream& stream, Sink& sink) {
+  sink.waiting += stream.tag + std::exchange(stream.line, {}) + '\n';
+}
+
+void TaggedOutput::read_some(Stream& stream) {
+  if (!has_room(stream)) return;
+  std::array<char, kReadBytes> bytes;
+  const ssize_t count = ::read(stream.from.get(), bytes.data(), bytes.size());
+  stream.ended = count == 0 || (count < 0 && errno == EAGAIN && !more_comes_);
+  Sink& sink = sinks_[stream.sink];
+  if (count > 0) {
+    for (const char c : std::string_view(bytes.data(), static_cast<std::size_t>(count))) {
+      if (c == '\n' || stream.line.size() == kMaxLineBytes) end_line(stream, sink);
+      if (c != '\n') stream.line += c;
+    }
+  }
+  if (stream.ended && !stream.line.empty()) end_line(stream, sink);
+}
+
+// Up to the end of a line where one is near, so that what others write comes between lines.
+void TaggedOutput::write_some(Sink& sink) {
+  while (sink.num_waiting() > 0 && takes_more(sink.to)) {
+    std::string_view piece = std::string_view(sink.waiting).substr(sink.passed, kWriteBytes);
+    piece = piece.substr(0, std::min(piece.rfind('\n'), piece.size() - 1) + 1);
+    const ssize_t written = ::write(sink.to, piece.data(), piece.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) break;
+    if (written < 0) {
+      throw Error(ErrorCode::kIo,
+                  text("cannot pass on what the ranks print: ", std::strerror(errno)));
+    }
+    sink.passed += static_cast<std::size_t>(written);
+  }
+  sink.waiting.erase(0, std::exchange(sink.passed, 0));
 }
 
 void TaggedOutput::pass_on() {
-  for (Stream& stream : streams_) {
-    read_some(stream);
-    if (stream.ended && !stream.line.empty()) write_all(stream.to, stream.tag + stream.line + '\n');
+  for (Sink& sink : sinks_) write_some(sink);
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    read_some(streams_[(first_ + i) % streams_.size()]);
   }
+  ++first_;
   std::erase_if(streams_, [](const Stream& stream) { return stream.ended; });
+  for (Sink& sink : sinks_) write_some(sink);
 }
 
-void TaggedOutput::drain() {
-  for (Stream& stream : streams_) {
-    while (!stream.ended && read_some(stream)) {
-    }
-    stream.ended = true;
-  }
-  pass_on();
+bool TaggedOutput::all_passed_on() const {
+  return streams_.empty() && sinks_[0].num_waiting() == 0 && sinks_[1].num_waiting() == 0;
 }
 
 }  // namespace cmm::cli

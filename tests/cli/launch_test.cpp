@@ -1,6 +1,10 @@
 // cmm launch: how ranks are started, told of signals and ended, and what is left of them.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -156,6 +160,59 @@ TEST(Launch, WhatARankLeavesBehindIsEnded) {
   for (const pid_t pid : left) EXPECT_TRUE(has_ended(pid));
 }
 
+TEST(Launch, WhatTheShellStartedBeforeIsLeftAlone) {
+  const Scratch scratch;
+  const std::string out = scratch.file("out"), err = scratch.file("err");
+  const ToolResult result =
+      result_of(start_program({"/bin/sh", "-c",
+                               "sleep 60 & echo $!; exec " CMM_TOOL_PATH
+                               " launch -n 2 -- sh -c 'setsid sleep 600 & [ $CMM_RANK = 0 ]'"},
+                              out, err),
+                out, err);
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const pid_t before = std::stoi(result.out);
+  EXPECT_FALSE(has_ended(before));
+  kill(before, SIGKILL);
+}
+
+// All in a namespace of its own, where /proc can be covered.
+TEST(Launch, EndsWithoutProc) {
+  const Scratch scratch;
+  const std::string out = scratch.file("out"), err = scratch.file("err");
+  const ToolResult result = result_of(
+      start_program({"/bin/sh", "-c",
+                     "unshare -m sh -c 'mount -t tmpfs none /proc || exit 77; sleep 60 & echo $!; "
+                     "exec " CMM_TOOL_PATH " launch -n 2 -- sh -c \"[ \\$CMM_RANK = 0 ]\"' || "
+                     "exit $?"},
+                    out, err),
+      out, err);
+  if (result.exit_code == 77 || result.out.empty()) GTEST_SKIP() << "no mount: " << result.err;
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const pid_t before = std::stoi(result.out);
+  EXPECT_FALSE(has_ended(before));
+  kill(before, SIGKILL);
+}
+
+TEST(Launch, StoppedRanksThatAreToldToEndDoSo) {
+  Launch launch(2, "echo $$; exec sleep 600");
+  const std::vector<pid_t> pids = launch.await_pids(2);
+  for (const pid_t pid : pids) kill(pid, SIGSTOP);
+  launch.signal(SIGTERM);
+  expect_all_end(pids);
+  EXPECT_EQ(launch.result().exit_code, 128 + SIGTERM);
+}
+
+TEST(Launch, RanksThatDoNotHeedAPassedOnSignalAreKilled) {
+  Launch launch(2, "trap '' TERM; echo $$; while :; do sleep 0.1; done");
+  const std::vector<pid_t> pids = launch.await_pids(2);
+  launch.signal(SIGTERM);
+  expect_all_end(pids);
+  const ToolResult result = launch.result();
+  EXPECT_EQ(result.exit_code, 128 + SIGKILL);
+  EXPECT_EQ(result.err,
+            "cmm: 2 ranks have not ended 2 s after SIGTERM was passed on to them; killing them\n");
+}
+
 class LaunchSignal : public testing::TestWithParam<const char*> {};
 
 TEST_P(LaunchSignal, ReachesEveryRank) {
@@ -229,6 +286,65 @@ TEST(Launch, PassesOnManyLines) {
     EXPECT_EQ(line, text("[", rank, "] line ", next[rank]++, " of many"));
   }
   EXPECT_EQ(next, std::vector<int>(4, 2000));
+}
+
+// The reader opens the pipe and does not read.
+TEST(Launch, AReaderThatTakesNoMoreHoldsNothingUp) {
+  const Scratch scratch;
+  const std::string err = scratch.file("err"), code = scratch.file("code");
+  const Clock::time_point begin = Clock::now();
+  const std::string line = "{ " CMM_TOOL_PATH " launch -n 2 --tag-output --timeout 1 -- yes 2>" +
+                           err + "; echo $? >" + code + "; } | { while [ ! -s " + code +
+                           " ] && [ $((i=i+1)) -lt 300 ]; do sleep 0.1; done; }";
+  EXPECT_EQ(std::system(line.c_str()), 0);
+  EXPECT_LT(Clock::now() - begin, milliseconds(25'000));
+  EXPECT_EQ(content_of(code), "124\n");
+  expect_part(content_of(err), "some of what the ranks have printed is lost");
+}
+
+TEST(Launch, APipeThatDoesNotBlockLosesNothing) {
+  const Scratch scratch;
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    execl(CMM_TOOL_PATH, "cmm", "launch", "-n", "2", "--tag-output", "--", "seq", "100000",
+          nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  // It is full before anything is read.
+  ASSERT_TRUE(comes_true([&] {
+    int bytes = 0;
+    return ioctl(ends[0], FIONREAD, &bytes) == 0 && bytes >= 60'000;
+  }));
+  std::string all;
+  char some[4096];
+  for (ssize_t count; (count = read(ends[0], some, sizeof some)) > 0;)
+    all.append(some, static_cast<std::size_t>(count));
+  close(ends[0]);
+  int status = -1;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+  std::vector<int> last(2, 0);
+  for (const std::string& line : lines_of(all)) {
+    const auto rank = static_cast<std::size_t>(line[1] - '0');
+    ASSERT_LT(rank, last.size()) << line;
+    ASSERT_EQ(line, text("[", rank, "] ", ++last[rank]));
+  }
+  EXPECT_EQ(last, std::vector<int>(2, 100'000));
+}
+
+TEST(Launch, ALineWithoutAnEndIsPassedOnInPieces) {
+  Launch launch(1, "head -c 200000 /dev/zero | tr '\\0' x", {"--tag-output"});
+  const ToolResult result = launch.result();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string piece(65536, 'x');
+  EXPECT_EQ(lines_of(result.out),
+            (std::vector<std::string>{"[0] " + piece, "[0] " + piece, "[0] " + piece,
+                                      "[0] " + std::string(200'000 - 3 * 65536, 'x')}));
 }
 
 TEST(Launch, EndsAfterItsTimeout) {
