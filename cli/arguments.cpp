@@ -10,14 +10,6 @@
 namespace cmm::cli {
 namespace {
 
-// Long or binary text must not flood the message or break its one line.
-std::string quoted(std::string_view word) {
-  constexpr std::size_t kShown = 60;
-  std::string out = "'";
-  for (char c : word.substr(0, kShown)) out += c >= ' ' && c != '\x7f' ? c : '?';
-  return out + (word.size() > kShown ? "...'" : "'");
-}
-
 // Whether the whole word is one number.
 template <class Number>
 bool is_number(std::string_view word, Number& value) {
@@ -32,6 +24,13 @@ std::string allowed(IntRange range) {
 }
 
 }  // namespace
+
+std::string quoted(std::string_view word) {
+  constexpr std::size_t kShown = 60;
+  std::string out = "'";
+  for (char c : word.substr(0, kShown)) out += c >= ' ' && c != '\x7f' ? c : '?';
+  return out + (word.size() > kShown ? "...'" : "'");
+}
 
 std::int64_t parse_int(std::string_view option, std::string_view word, IntRange range) {
   std::int64_t value = 0;

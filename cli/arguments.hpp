@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "text.hpp"
 
 namespace cmm::cli {
+
+// For messages: long or binary text must not flood them or break their one line.
+std::string quoted(std::string_view word);
 
 struct IntRange {
   std::int64_t min = 0;

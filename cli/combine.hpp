@@ -32,8 +32,10 @@ template <class T>
 std::vector<T> joined_values(World& world, const std::vector<T>& mine) {
   if (world.is_one_process()) return mine;
   std::vector<T> all;
-  for (const std::string& bytes : gather_long(world, bytes_of(mine))) {
-    const std::vector<T> values = values_of<T>(bytes);
+  const std::vector<std::string> texts = gather_long(world, bytes_of(mine));
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    if (texts[rank].size() % sizeof(T) != 0) throw not_understood(rank, "a list of values");
+    const std::vector<T> values = values_of<T>(texts[rank]);
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;

@@ -22,6 +22,7 @@
 #include "exit_code.hpp"
 #include "history_signal.hpp"
 #include "problem_options.hpp"
+#include "same_arguments.hpp"
 #include "world.hpp"
 
 namespace cmm::cli {
@@ -83,6 +84,24 @@ bool runs_on_ranks(std::string_view command) {
   return std::find(std::begin(kCommands), std::end(kCommands), command) != std::end(kCommands);
 }
 
+// Of the command that has been parsed, as far as it has been.
+GivenArguments given_arguments(const CLI::App& app) {
+  GivenArguments given;
+  for (const CLI::App* command : app.get_subcommands()) {
+    given.command = command->get_name();
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->count() == 0) continue;
+      std::string value;
+      if (option->get_items_expected_max() > 0) {
+        for (const std::string& word : option->results())
+          value += (value.empty() ? "" : " ") + word;
+      }
+      given.arguments.push_back({option->get_name(), value});
+    }
+  }
+  return given;
+}
+
 int run_tool(int argc, char** argv, World& world) {
   CLI::App app{
       "All-gather matmul: out = all_gather(x) * y on ranks that split x by rows and y by "
@@ -98,17 +117,18 @@ int run_tool(int argc, char** argv, World& world) {
       add_run_command(app),   add_multiply_command(app),
       add_plan_command(app),  add_check_command(app),
       add_bench_command(app), add_launch_command(app, std::move(program))};
-  std::optional<int> printed;  // --help, --version
+  std::optional<CLI::Success> printed;  // --help, --version
   together(world, [&] {
     try {
       app.parse(words);
     } catch (const CLI::Success& request) {
-      printed = world.reports() ? app.exit(request) : kDone;
+      printed = request;
     } catch (const CLI::ParseError& error) {
       throw Error(ErrorCode::kInvalidArgument, message_of(error, app, argc, argv));
     }
   });
-  if (printed) return *printed;
+  check_same_arguments(world, given_arguments(app));
+  if (printed) return world.reports() ? app.exit(*printed) : kDone;
   for (const Command& command : commands) {
     if (command.app->parsed()) return command.run(world);
   }

@@ -37,7 +37,7 @@ class ProcessRank : public Rank {
   void meet() override { axis_.barrier(waits_.deadline); }
   void get_ready() override { axis_.barrier(waits_.patience); }
   std::int64_t value_of_rank_0(std::int64_t mine) override {
-    return std::stoll(axis_.exchange(std::to_string(mine), waits_.deadline)[0]);
+    return number_from(0, axis_.exchange(std::to_string(mine), waits_.deadline)[0], "a number");
   }
 
  private:

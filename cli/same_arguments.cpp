@@ -1,10 +1,12 @@
 #include "same_arguments.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
 
 #include "arguments.hpp"
+#include "combine.hpp"
 #include "text.hpp"
 
 namespace cmm::cli {
@@ -40,10 +42,12 @@ Sorted from_message(std::size_t rank, std::string_view message) {
   return given;
 }
 
-std::string shown(const Sorted& given, const std::string& name) {
-  const auto found = given.values.find(name);
-  if (found == given.values.end()) return "no " + name;
-  return name + (found->second.empty() ? "" : " " + quoted(found->second));
+// `word` from shortly before where it begins to differ from `other`: long paths end differently.
+std::string from_difference(const std::string& word, const std::string& other) {
+  constexpr std::size_t kBefore = 30;
+  const auto common = static_cast<std::size_t>(
+      std::mismatch(word.begin(), word.end(), other.begin(), other.end()).first - word.begin());
+  return common > kBefore ? "..." + word.substr(common - kBefore) : word;
 }
 
 // What the two were given differently, first by name.
@@ -58,11 +62,22 @@ std::optional<std::string> different_name(const Sorted& a, const Sorted& b) {
   return std::nullopt;
 }
 
+std::string shown(const std::string& name, const Sorted& given, const Sorted& other) {
+  const auto found = given.values.find(name), elsewhere = other.values.find(name);
+  if (found == given.values.end()) return "no " + name;
+  if (found->second.empty()) return name;
+  return name + " " +
+         quoted(elsewhere == other.values.end()
+                    ? found->second
+                    : from_difference(found->second, elsewhere->second));
+}
+
 [[noreturn]] void throw_different(std::size_t rank, const std::string& of_rank_0,
                                   const std::string& of_rank) {
   throw AgreedError(ErrorCode::kInvalidArgument,
                     text("rank 0 was given ", of_rank_0, " but rank ", rank, " ", of_rank,
-                         "; start all ranks with the same arguments"));
+                         "; start all ranks with the same arguments"),
+                    static_cast<int>(rank));
 }
 
 }  // namespace
@@ -77,7 +92,7 @@ void check_same_arguments(World& world, const GivenArguments& mine) {
       throw_different(rank, "the command " + quoted(first.command), quoted(given.command));
     }
     if (const std::optional<std::string> name = different_name(first, given)) {
-      throw_different(rank, shown(first, *name), shown(given, *name));
+      throw_different(rank, shown(*name, first, given), shown(*name, given, first));
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "world.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -121,22 +122,50 @@ void together(World& world, const std::function<void()>& step) {
   const std::vector<std::string> outcomes = world.gather(outcome_of(step));
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
     if (outcomes[rank].empty()) continue;
-    throw AgreedError(static_cast<ErrorCode>(outcomes[rank][0] - 'a'), outcomes[rank].substr(1),
+    const int code = outcomes[rank][0] - 'a';
+    if (code < 0 || code > static_cast<int>(ErrorCode::kIo)) {
+      throw not_understood(rank, "the outcome of a step");
+    }
+    throw AgreedError(static_cast<ErrorCode>(code), outcomes[rank].substr(1),
                       static_cast<int>(rank));
   }
 }
 
+Error not_understood(std::size_t rank, const std::string& what) {
+  return Error(ErrorCode::kInvalidArgument,
+               text("rank ", rank, " has sent something else where ", what,
+                    " was expected; start the same cmm with the same arguments as all ranks"),
+               static_cast<int>(rank));
+}
+
+std::int64_t number_from(std::size_t rank, const std::string& word, const std::string& what) {
+  std::int64_t value = 0;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, value);
+  if (error != std::errc() || stop != end) throw not_understood(rank, what);
+  return value;
+}
+
 std::vector<std::string> gather_long(World& world, const std::string& mine) {
+  constexpr const char* kWhat = "the size of a text";
   constexpr std::size_t kPartBytes = std::size_t{256} << 10;
   if (world.is_one_process()) return {mine};
   const std::vector<std::string> sizes = world.gather(std::to_string(mine.size()));
-  std::size_t longest = 0;
-  for (const std::string& size : sizes) longest = std::max<std::size_t>(longest, std::stoull(size));
+  std::vector<std::int64_t> bytes;
+  for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
+    bytes.push_back(number_from(rank, sizes[rank], kWhat));
+  }
+  const std::int64_t longest = *std::max_element(bytes.begin(), bytes.end());
   std::vector<std::string> whole(sizes.size());
-  for (std::size_t at = 0; at < longest; at += kPartBytes) {
+  for (std::size_t at = 0; static_cast<std::int64_t>(at) < longest; at += kPartBytes) {
     const std::string part = at < mine.size() ? mine.substr(at, kPartBytes) : std::string();
     const std::vector<std::string> parts = world.gather(part);
     for (std::size_t rank = 0; rank < whole.size(); ++rank) whole[rank] += parts[rank];
+  }
+  for (std::size_t rank = 0; rank < whole.size(); ++rank) {
+    if (static_cast<std::int64_t>(whole[rank].size()) != bytes[rank]) {
+      throw not_understood(rank, "a text of the announced size");
+    }
   }
   return whole;
 }

@@ -115,6 +115,11 @@ class World {
 // lowest rank among them. Collective.
 void together(World& world, const std::function<void()>& step);
 
+// What to throw where a rank has sent a text that says no `what`: it runs another command or build.
+Error not_understood(std::size_t rank, const std::string& what);
+// A rank's text that must be one whole number; throws not_understood().
+std::int64_t number_from(std::size_t rank, const std::string& text, const std::string& what);
+
 // The texts of all processes, of any length: they travel in parts.
 std::vector<std::string> gather_long(World& world, const std::string& mine);
 

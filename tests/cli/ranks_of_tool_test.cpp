@@ -66,7 +66,32 @@ TEST(RunOnProcesses, RefusesOnceWhatAllGetWrong) {
 TEST(RunOnProcesses, NamesTheRankThatIsWrongAlone) {
   expect_all_refuse(Ranks({words_of("run --m 4"), words_of("run --m 4"), words_of("run --m x")}), 2,
                     "cmm: rank 2: --m is 'x'");
-  expect_all_refuse(Ranks({words_of("run --m 4"), words_of("run --m 5")}), 2, "disagree on m");
+}
+
+// Some of them the library would find, others would only make the result another one.
+TEST(RunOnProcesses, RefusesRanksThatAreGivenDifferentArguments) {
+  const auto refuse = [](const char* rank_0, const char* rank_1, const char* part) {
+    expect_all_refuse(Ranks({words_of(rank_0), words_of(rank_0), words_of(rank_1)}), 2, part);
+  };
+  refuse("run --m 4", "run --m 5", "rank 0 was given --m '4' but rank 2 --m '5'; start all");
+  refuse("run --m 4", "run --m 4 --out-dtype f32",
+         "rank 0 was given no --out-dtype but rank 2 --out-dtype 'f32'");
+  refuse("run --m 4 --seed 4", "run --m 4", "rank 0 was given --seed '4' but rank 2 no --seed");
+  refuse("run --m 4", "run --m 4 --check", "rank 0 was given no --check but rank 2 --check;");
+  refuse("run", "check", "rank 0 was given the command 'run' but rank 2 'check'");
+  refuse("run --help", "run", "rank 0 was given --help but rank 2 no --help");
+  refuse("multiply a.npy b.npy -o o.npy", "multiply a.npy c.npy -o o.npy",
+         "rank 0 was given Y 'b.npy' but rank 2 Y 'c.npy'");
+  const std::string long_path(100, 'd');
+  refuse(("multiply a.npy " + long_path + "1.npy -o o.npy").c_str(),
+         ("multiply a.npy " + long_path + "2.npy -o o.npy").c_str(), "d1.npy' but rank 2 Y '...d");
+}
+
+TEST(RunOnProcesses, TakesTheSameArgumentsInAnyOrder) {
+  EXPECT_NE(output_of(Ranks({words_of("run --m 4 --k=8 --n 8 --repeats 1"),
+                             words_of("run --n 8 --repeats 1 --k 8 --m=4")}))
+                .find("[4, 8]"),
+            std::string::npos);
 }
 
 TEST(RunOnProcesses, PrintsHelpOnce) {
@@ -240,13 +265,11 @@ TEST_F(MultiplyOnProcesses, ReadsEachStoredForm) {
   EXPECT_TRUE(content_of(scratch_.file("a.npy")) == content_of(scratch_.file("b.npy")));
 }
 
-TEST_F(MultiplyOnProcesses, NamesTheRankThatCannotOpenAFile) {
+TEST_F(MultiplyOnProcesses, NamesARankThatCannotOpenAFile) {
   write("x.npy", DType::kF32, 5, 7);
-  write("y.npy", DType::kF32, 7, 3);
-  std::vector<std::vector<std::string>> lines(3, words_of(line("out.npy")));
-  lines[1][2] = scratch_.file("other.npy");
-  expect_all_refuse(Ranks(lines), 3, "cmm: rank 1: " + lines[1][2] + ": cannot open");
-  EXPECT_EQ(scratch_.names().size(), 2u);
+  expect_all_refuse(Ranks(3, line("out.npy")), 3,
+                    "cmm: rank 0: " + scratch_.file("y.npy") + ": cannot open");
+  EXPECT_EQ(scratch_.names().size(), 1u);
 }
 
 // Long enough to be met in the middle. The output's unfinished file says that the ranks are there.

@@ -48,6 +48,29 @@ Problem small_problem(int ranks) {
   return p;
 }
 
+TEST(World, SaysWhichRankSentSomethingElse) {
+  const auto message = [](const std::string& text_of_1) {
+    std::string message;
+    try {
+      as_processes(2, [&](World& world) {
+        if (world.reports()) {
+          gather_long(world, "");
+        } else {
+          world.gather(text_of_1);
+        }
+      });
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    return message;
+  };
+  for (const char* size : {"", "x", "12x", "99999999999999999999"}) {
+    EXPECT_NE(message(size).find("rank 1 has sent something else where the size of a text"),
+              std::string::npos)
+        << size << ": " << message(size);
+  }
+}
+
 TEST(World, GathersTextsOfAnyLength) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{700'000}}) {
     const auto all = by_rank(3, [&](World& world) {
