@@ -9,7 +9,7 @@
 namespace cmm {
 
 enum class ErrorCode : std::uint8_t {
-  kInvalidArgument,  // the caller's mistake; nothing has been changed
+  kInvalidArgument,  // the caller's mistake; a wrong argument of a call also ends the mesh
   kBusy,             // the plan or axis already runs a call of this rank
   kDeadline,         // a wait ended before what it waited for happened
   kPeerFailed,       // another rank failed; the message carries its reason

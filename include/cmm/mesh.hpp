@@ -118,14 +118,15 @@ class Mesh {
   // run as one user and see each other's pids.
   //
   // Errors: kInvalidArgument (ranks, axes or tokens that do not fit together, a socket that is in
-  // use), kDeadline, kPeerFailed, kOutOfMemory, kIo. Nothing is left behind, whatever happens, but
-  // for the file of the socket where rank 0 is killed while it waits; the next job replaces it.
+  // use), kDeadline, kPeerFailed, kOutOfMemory, kUnsupported, kIo. Nothing is left behind, whatever
+  // happens, but for the file of the socket where rank 0 is killed while it waits; the next job
+  // replaces it.
   static Mesh processes(const ProcessOptions& options, const std::vector<AxisSize>& axes);
 
   // The same, where the environment says which rank this is and where the others are: `cmm launch`
   // sets it, or, by hand, CMM_SOCKET, CMM_RANK, CMM_NUM_RANKS and, if wanted, CMM_TOKEN. Without
   // them, a mesh of this process alone where the axes have one rank in all, else
-  // Error(kInvalidArgument).
+  // Error(kInvalidArgument). Error(kBusy) while another thread of the process makes one.
   static Mesh from_environment(const std::vector<AxisSize>& axes,
                                std::chrono::milliseconds deadline = kDefaultDeadline);
 
@@ -148,7 +149,8 @@ class Mesh {
   void abort(const std::string& reason);
 
   // This rank makes no more calls: peers that wait for it, or come to wait for it later, get
-  // Error(kPeerFailed) with the reason, which must live as long as the program. Not collective.
+  // Error(kPeerFailed) with the reason, which must live as long as the program. Calls of this rank
+  // then throw Error(kInvalidArgument). Not collective.
   void leave(const char* reason) noexcept;
 
   // Writes Axis::history() of every axis to a descriptor. May be called from a signal handler, and

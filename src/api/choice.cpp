@@ -65,7 +65,8 @@ std::string reason_of(const std::vector<int>& hosts, const Network& network,
          << schedule::algorithm_name(one.algorithm) << " " << one.seconds * 1e3 << " ms";
   }
   if (!hosts_are_even_and_consecutive(hosts)) {
-    text << "; not hierarchical, which needs the same number of consecutive ranks on each host";
+    text << "; not hierarchical, which needs consecutive ranks on each host, of numbers that "
+            "differ by one at most";
   }
   return std::move(text).str();
 }
@@ -140,10 +141,11 @@ void check_hosts(const Options& options, const std::vector<int>& hosts) {
   }
   std::string list;
   for (const int host : hosts) list += cat(list.empty() ? "" : ",", host);
-  throw Error(ErrorCode::kInvalidArgument,
-              cat("hierarchical needs the same number of consecutive ranks on each host; the ranks "
-                  "of this axis are on hosts ",
-                  list, " (place them so, or take another algorithm)"));
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      cat("hierarchical needs consecutive ranks on each host, of numbers that differ by one "
+          "at most; the ranks of this axis are on hosts ",
+          list, " (place them so, or take another algorithm)"));
 }
 
 Choice choose(const ProblemShape& shape, const Options& options, const std::vector<int>& hosts) {

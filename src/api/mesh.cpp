@@ -101,10 +101,19 @@ std::vector<Mesh> Mesh::threads(const std::vector<AxisSize>& axes) {
   return meshes;
 }
 
+namespace {
+
+[[noreturn]] void throw_moved_from() {
+  throw Error(ErrorCode::kInvalidArgument, "this mesh was moved from; use the one it was moved to");
+}
+
+}  // namespace
+
 Memory Mesh::allocate(std::int64_t bytes) const {
   if (bytes < 0) {
     throw Error(ErrorCode::kInvalidArgument, cat("memory of ", bytes, " bytes was asked for"));
   }
+  if (endpoints_.empty()) throw_moved_from();
   Memory memory;
   transport::Block block = endpoints_.front()->allocate(bytes);
   memory.data_ = std::move(block.data);
@@ -113,6 +122,7 @@ Memory Mesh::allocate(std::int64_t bytes) const {
 }
 
 Axis Mesh::axis(std::string_view name) const {
+  if (endpoints_.empty()) throw_moved_from();
   std::string known;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     if (axes_[i].name == name) return Axis(axes_[i].name, endpoints_[i]);

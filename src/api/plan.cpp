@@ -52,10 +52,15 @@ PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options&
   agree(axis, shape, options, mine, deadline);
 
   // All ranks have agreed. From here on only this rank's memory or threads can fail it, and its
-  // peers must hear of that, so they exchange once more whether all have succeeded.
+  // peers must hear of that, so they exchange once more whether all have succeeded: nothing, or the
+  // number of a code and words.
   choice_ = choose(shape, options, endpoint.hosts());
   partition_ = shape.rows.empty() ? schedule::Partition::even(shape.m, choice_.schedule)
                                   : schedule::Partition::uneven(shape.rows, choice_.schedule);
+  const auto failed = [&mine](ErrorCode code, const std::string& words) {
+    mine = cat(static_cast<int>(code), ' ', words);
+  };
+  std::unique_ptr<transport::Channel> channel;
   try {
     executor_ = std::make_unique<exec::Executor>(exec::Executor::Config{
         .gather = {.shape = choice_.schedule,
@@ -72,21 +77,26 @@ PlanState::PlanState(const Axis& axis, const ProblemShape& shape, const Options&
         .deadline = options.deadline,
         .trace = options.trace});
     sides_.reserve(shape.n_local.size());
+    channel = endpoint.open_channel(executor_->gather().channel_shape());
   } catch (const Error& error) {
-    mine = error.what();
+    failed(error.code(), error.what());
   } catch (const std::exception& error) {
-    mine = cat("no memory for the plan: ", error.what());
+    failed(ErrorCode::kOutOfMemory, cat("no memory for the plan: ", error.what()));
   }
   for (int rank = 0;
        const std::string& text : endpoint.exchange(mine, deadline, transport::Purpose::kPlan)) {
     if (!text.empty()) {
-      throw Refused(ErrorCode::kOutOfMemory,
-                    cat("rank ", rank, " of axis '", axis.name(), "' cannot make the plan: ", text),
+      const bool unsupported =
+          text.starts_with(cat(static_cast<int>(ErrorCode::kUnsupported), ' '));
+      throw Refused(unsupported ? ErrorCode::kUnsupported : ErrorCode::kOutOfMemory,
+                    cat("rank ", rank, " of axis '", axis.name(),
+                        "' cannot make the plan: ", text.substr(text.find(' ') + 1)),
                     rank);
     }
     ++rank;
   }
-  executor_->gather().attach(endpoint.open_channel(executor_->gather().channel_shape(), deadline));
+  channel->connect(deadline);
+  executor_->gather().attach(std::move(channel));
   number_ = endpoint.count_plan();
   endpoint.history().planned(number_);
 }

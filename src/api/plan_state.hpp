@@ -16,8 +16,7 @@
 
 namespace cmm::api {
 
-// What a call does, in the header that ranks compare.
-enum class Operation : std::int64_t { kAllGatherMatmul = 1, kAllGather = 2 };
+using transport::Operation;
 
 // The choices of a plan, made alike on every rank.
 struct Choice {

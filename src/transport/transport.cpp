@@ -7,7 +7,13 @@
 namespace cmm::transport {
 
 std::string describe(const CallHeader& header) {
-  return cat("call ", header.call, " with m=", header.m, " and operation ", header.operation);
+  const std::string operation =
+      header.operation == static_cast<std::int64_t>(Operation::kAllGatherMatmul)
+          ? "all_gather_matmul"
+      : header.operation == static_cast<std::int64_t>(Operation::kAllGather)
+          ? "all_gather"
+          : cat("operation ", header.operation);
+  return cat("call ", header.call, " of ", operation, " with m=", header.m);
 }
 
 std::string describe_kind(std::uint64_t kind) {

@@ -62,14 +62,17 @@ struct Origin {
 // Error(kInvalidArgument).
 void check_extents(const Rows& offered, const Extents& expected, const Origin& origin);
 
+// What a call does, for the words of an error; a header may name another number.
+enum class Operation : std::int64_t { kAllGatherMatmul = 1, kAllGather = 2 };
+
 // What every rank must mean by this call; compared before a peer's first chunk is used.
 struct CallHeader {
   std::uint64_t call = 0;
   std::int64_t m = 0;
-  std::int64_t operation = 0;  // of the caller's own numbering
+  std::int64_t operation = 0;  // an Operation
   friend bool operator==(const CallHeader&, const CallHeader&) = default;
 };
-std::string describe(const CallHeader& header);  // "call 3 with m=64 and operation 1"
+std::string describe(const CallHeader& header);  // "call 3 of all_gather with m=64"
 
 // What an exchange is for; compared before a peer's text is used.
 enum class Purpose : std::uint8_t { kPlan, kText, kBarrier };
@@ -101,6 +104,8 @@ struct Block {
 // `release` and `check_alive`, which any thread may call at any time.
 class Channel : public Dozer {
  public:
+  // Once, before the first call. Collective, in the same order of channels on every rank.
+  virtual void connect(const Deadline& deadline) = 0;
   // Enters call header.call. Peers may fetch from here once chunks are offered.
   virtual void begin(const CallHeader& header) = 0;
   virtual void end() = 0;
@@ -168,9 +173,10 @@ class Endpoint {
   virtual std::vector<std::string> exchange(const std::string& mine, const Deadline& deadline,
                                             Purpose purpose = Purpose::kText) = 0;
 
-  // Collective, in the same order on every rank; each names its own shape.
-  virtual std::unique_ptr<Channel> open_channel(const ChannelShape& shape,
-                                                const Deadline& deadline) = 0;
+  // This rank's end of a channel, with all memory that it needs; each rank names its own shape.
+  // Not collective: Channel::connect() is. Throws Error(kOutOfMemory), or Error(kUnsupported) where
+  // the transport has no room for so many chunks.
+  virtual std::unique_ptr<Channel> open_channel(const ChannelShape& shape) = 0;
 
   // Not collective; 64-byte aligned. Throws Error(kOutOfMemory) with needed and present
   // bytes. Chunks that lie in it are offered without a copy.
@@ -178,12 +184,13 @@ class Endpoint {
 
   // Ends the group for all ranks: the first cause wins and is what every rank reports. `error`
   // is this rank's. Not collective; callable from any thread of the rank. Afterwards this rank's
-  // check_usable() says kMeshDead.
+  // check_usable() says kMeshDead. Does nothing in a forked process.
   virtual void fail(const Error& error) = 0;
   // For waits: throws the cause where the group is dead.
   virtual void check_alive() const = 0;
   // For the start of a call: as check_alive, but kMeshDead where this rank has been told before,
-  // and Error(kInvalidArgument) in a process forked from the one that made the mesh.
+  // and Error(kInvalidArgument) in a process forked from the one that made the mesh and on a rank
+  // that has left.
   virtual void check_usable() const = 0;
   // This rank makes no more calls; peers that wait for it learn so. `reason` lives as long as the
   // program: leaving must not allocate, since it may be for want of memory.

@@ -5,6 +5,7 @@
 
 #include "run_and_catch.hpp"
 #include "support/distributed.hpp"
+#include "transport/transport.hpp"
 
 namespace cmm {
 namespace {
@@ -143,6 +144,50 @@ TEST(PlanErrors, APlanThatWasMovedFromSaysSo) {
   const Plan moved = std::move(plan);
   EXPECT_EQ(moved.num_ranks(), 1);
   EXPECT_THROW(plan.rank(), Error);  // NOLINT: that is the point
+}
+
+TEST(MeshErrors, AMeshThatWasMovedFromSaysSo) {
+  Mesh mesh = std::move(Mesh::threads({{"tp", 1}})[0]);
+  const Mesh moved = std::move(mesh);
+  EXPECT_EQ(moved.allocate(8).bytes(), 8);
+  const auto message = [](const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string expected = "this mesh was moved from; use the one it was moved to";
+  EXPECT_EQ(message([&] { mesh.allocate(8); }), expected);  // NOLINT: that is the point
+  EXPECT_EQ(message([&] { mesh.axis("tp"); }), expected);   // NOLINT
+  mesh.abort("nothing to leave");                           // NOLINT
+}
+
+TEST(MeshErrors, ARankThatHasLeftMakesNoMoreCalls) {
+  const auto messages = run_and_catch(1, [](const Axis& axis) {
+    const Plan plan = Plan::make(axis, {.m = 1, .k = 1, .n_local = {1}});
+    axis.endpoint().leave("its work is done");
+    std::string first;
+    const std::function<void()> calls[] = {
+        [&] { axis.barrier(); }, [&] { Plan::make(axis, {.m = 1, .k = 1, .n_local = {1}}); },
+        [&] {
+          float x = 1, gathered = 0;
+          all_gather(plan, MatrixView<const float>(&x, 1, 1), MatrixView<float>(&gathered, 1, 1));
+        }};
+    for (const auto& call : calls) {
+      try {
+        call();
+        ADD_FAILURE() << "a call after leaving";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+        EXPECT_STREQ(error.what(),
+                     "rank 0 has left the mesh (its work is done) and makes no more calls on it");
+      }
+    }
+  });
+  expect_all(messages, "");
 }
 
 TEST(MeshErrors, AxesAreChecked) {

@@ -11,6 +11,10 @@ namespace {
 // Of this thread: allocations until one fails; 0: none does.
 thread_local int fails_in = 0;
 
+// Likewise, of the library's buffers alone.
+thread_local int buffer_fails_in = 0;
+
+bool buffer_fails_now() { return buffer_fails_in > 0 && --buffer_fails_in == 0; }
 bool fails_now() { return fails_in > 0 && --fails_in == 0; }
 }  // namespace
 
@@ -28,7 +32,8 @@ bool fails_now() { return fails_in > 0 && --fails_in == 0; }
 // Where the library's buffers get their memory.
 extern "C" [[gnu::noinline]] void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   void* p = nullptr;
-  return !fails_now() && posix_memalign(&p, alignment, size) == 0 ? p : nullptr;
+  return !fails_now() && !buffer_fails_now() && posix_memalign(&p, alignment, size) == 0 ? p
+                                                                                         : nullptr;
 }
 
 namespace cmm::contract {
@@ -89,6 +94,37 @@ TEST(Allocations, EachFailsOnAllRanksOrNone) {
       if (HasFailure()) return;
     }
   }
+}
+
+// A buffer that does not fit is no mishap but an answer: all ranks are told whose it is, and the
+// mesh is as good as before.
+TEST(Allocations, APlanWhoseBuffersDoNotFitIsRefusedOnAll) {
+#ifdef CMM_SANITIZED
+  GTEST_SKIP() << "a sanitizer has functions of its own where this test puts its own";
+#endif
+  ThreadWorld world;
+  std::atomic<int> num_refused{0};
+  run_all(world, kRanks, [&](int rank) {
+    const Mesh mesh = world.mesh(0, rank, kRanks);
+    const Axis axis = mesh.axis("tp");
+    test::RankData data(small_problem(), axis);
+    const ProblemShape shape = data.shape();
+    for (int number = 1;; ++number) {
+      try {
+        if (rank == 1) buffer_fails_in = number;
+        Plan::make(axis, shape, {.algorithm = Algorithm::kRing});
+        buffer_fails_in = 0;
+        break;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory) << error.what();
+        EXPECT_EQ(error.rank(), 1) << error.what();
+        num_refused.fetch_add(1);
+      }
+    }
+    expect_right(product(mesh));
+  });
+  // At least: packed x, slots, and what the channel needs.
+  EXPECT_GE(num_refused.load(), 3 * kRanks);
 }
 
 }  // namespace

@@ -209,6 +209,7 @@ inline void a_forked_child_is_no_rank(World& world) {
           } catch (const Error& error) {
             code = error.code() == ErrorCode::kInvalidArgument ? 0 : 2;
           }
+          mesh->abort("a child is none of the ranks");
           if (destroys) {
             plan.reset();
             mesh.reset();

@@ -97,6 +97,13 @@ inline int code_of(const std::function<void()>& body, std::string* what = nullpt
   return -1;
 }
 
+// Collective.
+inline std::unique_ptr<Channel> open_channel(Endpoint& endpoint, const ChannelShape& shape) {
+  std::unique_ptr<Channel> channel = endpoint.open_channel(shape);
+  channel->connect(Deadline(kLimit));
+  return channel;
+}
+
 inline void exchange_gives_every_rank_every_text(const RunRanks& run) {
   for (const int num_ranks : {1, 2, 5}) {
     run(num_ranks, [num_ranks](Endpoint& endpoint) {
@@ -119,8 +126,7 @@ inline void chunks_are_read_once_offered_and_kept_until_released(const RunRanks&
   constexpr int kCalls = 300;
   run(kRanks, [](Endpoint& endpoint) {
     const int me = endpoint.rank();
-    const auto channel =
-        endpoint.open_channel(offering(kRanks, me, all_but(kRanks, me)), Deadline(kLimit));
+    const auto channel = open_channel(endpoint, offering(kRanks, me, all_but(kRanks, me)));
     std::vector<std::int64_t> memory(6);
     for (int call = 1; call <= kCalls; ++call) {
       for (int row = 0; row < 3; ++row) {
@@ -147,7 +153,7 @@ inline void a_fetched_chunk_is_passed_on(const RunRanks& run) {
   run(3, [](Endpoint& endpoint) {
     const int me = endpoint.rank();
     const std::vector<int> next = me < 2 ? std::vector<int>{me + 1} : std::vector<int>{};
-    const auto channel = endpoint.open_channel(offering(1, 0, next), Deadline(kLimit));
+    const auto channel = open_channel(endpoint, offering(1, 0, next));
     const Block slot = endpoint.allocate(4096);
     for (int call = 1; call <= 50; ++call) {
       std::vector<std::int64_t> own(5, call);
@@ -172,7 +178,7 @@ inline void a_fetched_chunk_is_passed_on(const RunRanks& run) {
 inline void empty_chunks_arrive(const RunRanks& run) {
   run(2, [](Endpoint& endpoint) {
     const int me = endpoint.rank();
-    const auto channel = endpoint.open_channel(offering(2, me, all_but(2, me)), Deadline(kLimit));
+    const auto channel = open_channel(endpoint, offering(2, me, all_but(2, me)));
     for (int call = 1; call <= 4; ++call) {
       const std::int64_t num_rows = call % 2, row_bytes = call < 3 ? 0 : 8 * (1 - call % 2);
       channel->begin({static_cast<std::uint64_t>(call), 0, 0});
@@ -188,8 +194,8 @@ inline void empty_chunks_arrive(const RunRanks& run) {
 inline void a_chunk_of_another_extent_is_refused(const RunRanks& run) {
   run(2, [](Endpoint& endpoint) {
     const int me = endpoint.rank();
-    const auto channel = endpoint.open_channel(
-        offering(1, 0, me == 0 ? std::vector<int>{1} : std::vector<int>{}), Deadline(kLimit));
+    const auto channel =
+        open_channel(endpoint, offering(1, 0, me == 0 ? std::vector<int>{1} : std::vector<int>{}));
     std::vector<std::int64_t> memory(4);
     auto* data = reinterpret_cast<std::byte*>(memory.data());
     channel->begin({1, 0, 0});
@@ -218,8 +224,8 @@ inline void a_chunk_is_not_released_before_all_fetchers_have(const RunRanks& run
     const std::vector<int>& hosts = endpoint.hosts();
     if (hosts[1] != hosts[0] || hosts[2] != hosts[0]) return;  // a message sent is released
     const int me = endpoint.rank();
-    const auto channel = endpoint.open_channel(
-        offering(1, 0, me == 0 ? std::vector<int>{1, 2} : std::vector<int>{}), Deadline(kLimit));
+    const auto channel = open_channel(
+        endpoint, offering(1, 0, me == 0 ? std::vector<int>{1, 2} : std::vector<int>{}));
     channel->begin({1, 0, 0});
     if (me == 0) {
       channel->offer(0, {});
@@ -242,8 +248,8 @@ inline void channels_of_one_group_do_not_mix(const RunRanks& run) {
   run(2, [](Endpoint& endpoint) {
     const int me = endpoint.rank();
     const ChannelShape shape = offering(2, me, {1 - me});
-    const auto first = endpoint.open_channel(shape, Deadline(kLimit));
-    const auto second = endpoint.open_channel(shape, Deadline(kLimit));
+    const auto first = open_channel(endpoint, shape);
+    const auto second = open_channel(endpoint, shape);
     for (int call = 1; call <= 3; ++call) {
       for (Channel* channel : {second.get(), first.get()}) {
         const std::int64_t mine = 10 * call + me + (channel == first.get() ? 100 : 0);
@@ -260,7 +266,7 @@ inline void channels_of_one_group_do_not_mix(const RunRanks& run) {
 inline void different_headers_are_the_same_error_on_both_ranks(const RunRanks& run) {
   run(2, [&](Endpoint& endpoint) {
     const int me = endpoint.rank();
-    const auto channel = endpoint.open_channel(offering(2, me, {1 - me}), Deadline(kLimit));
+    const auto channel = open_channel(endpoint, offering(2, me, {1 - me}));
     std::string what;
     const int code = code_of(
         [&] {
@@ -282,8 +288,8 @@ inline void a_different_order_of_calls_is_an_error_on_both_ranks(const RunRanks&
   run(2, [&](Endpoint& endpoint) {
     const int me = endpoint.rank();
     const ChannelShape shape = offering(2, me, {1 - me});
-    const auto first = endpoint.open_channel(shape, Deadline(kLimit));
-    const auto second = endpoint.open_channel(shape, Deadline(kLimit));
+    const auto first = open_channel(endpoint, shape);
+    const auto second = open_channel(endpoint, shape);
     Channel& channel = me == 0 ? *first : *second;
     std::string what;
     const int code = code_of(
@@ -305,7 +311,7 @@ inline void a_different_order_of_calls_is_an_error_on_both_ranks(const RunRanks&
 inline void a_call_that_meets_an_exchange_is_an_error_on_both_ranks(const RunRanks& run) {
   run(2, [&](Endpoint& endpoint) {
     const int me = endpoint.rank();
-    const auto channel = endpoint.open_channel(offering(2, me, {1 - me}), Deadline(kLimit));
+    const auto channel = open_channel(endpoint, offering(2, me, {1 - me}));
     std::string what;
     const int code = code_of(
         [&] {
@@ -329,9 +335,8 @@ inline void a_failure_reaches_every_wait_with_its_cause(const RunRanks& run) {
     const int me = endpoint.rank();
     std::unique_ptr<Channel> channel;
     const auto begin = [&] {
-      channel = endpoint.open_channel(
-          offering(1, 0, me == 0 ? std::vector<int>{1, 2, 3} : std::vector<int>{}),
-          Deadline(kLimit));
+      channel = open_channel(
+          endpoint, offering(1, 0, me == 0 ? std::vector<int>{1, 2, 3} : std::vector<int>{}));
       channel->begin({1, 0, 0});
     };
     if (me == 2) {
@@ -430,7 +435,7 @@ inline void plans_come_and_go(const RunRanks& run) {
   run(3, [](Endpoint& endpoint) {
     const int me = endpoint.rank();
     for (int round = 1; round <= 100; ++round) {
-      const auto channel = endpoint.open_channel(offering(3, me, all_but(3, me)), Deadline(kLimit));
+      const auto channel = open_channel(endpoint, offering(3, me, all_but(3, me)));
       const std::int64_t mine = 10 * round + me;
       channel->begin({1, 0, 0});
       channel->offer(me, {reinterpret_cast<const std::byte*>(&mine), 1, 8, 8});
@@ -446,7 +451,7 @@ inline void plans_come_and_go(const RunRanks& run) {
 // A failing rank may free its rows only once its peers read no more.
 inline void quiesce_waits_for_a_reading_peer(const RunRanks& run) {
   run(2, [](Endpoint& endpoint) {
-    const auto channel = endpoint.open_channel(offering(1, 0, {}), Deadline(kLimit));
+    const auto channel = open_channel(endpoint, offering(1, 0, {}));
     channel->begin({1, 0, 0});
     if (endpoint.rank() == 1) {
       // Rank 0 may fail the group before this rank has seen its text.

@@ -3,6 +3,7 @@
 // released() (acquire) that a fetcher's reads are over.
 #include "transport/memory/channel.hpp"
 
+#include <charconv>
 #include <cstring>
 
 #include "base/check.hpp"
@@ -40,9 +41,8 @@ void copy_rows(const Rows& from, std::byte* to) {
 
 }  // namespace
 
-Channel::Channel(std::shared_ptr<Group> group, std::uint64_t number, const ChannelShape& shape)
+Channel::Channel(std::shared_ptr<Group> group, const ChannelShape& shape)
     : group_(std::move(group)),
-      number_(number),
       shape_(shape),
       board_(group_->allocate(board_bytes(shape.num_chunks))),
       shared_(static_cast<std::size_t>(shape.num_chunks)),
@@ -54,14 +54,22 @@ Channel::Channel(std::shared_ptr<Group> group, std::uint64_t number, const Chann
   }
 }
 
-std::int64_t Channel::board_address() const {
-  return group_->space().address(board_.data.get(), board_.bytes);
+void Channel::connect(const Deadline& deadline) {
+  connect(group_->exchange(introduction(), deadline, Purpose::kPlan));
 }
 
-void Channel::connect(const std::vector<std::int64_t>& board_addresses) {
+// Where this rank's board lies.
+std::string Channel::introduction() const {
+  return cat(group_->space().address(board_.data.get(), board_.bytes));
+}
+
+void Channel::connect(const std::vector<std::string>& introductions) {
+  number_ = group_->count_channel();
   for (int index = 0; index < group_->size(); ++index) {
-    const std::byte* at = group_->at(index, board_addresses[static_cast<std::size_t>(index)],
-                                     board_bytes(shape_.num_chunks));
+    const std::string& text = introductions[static_cast<std::size_t>(index)];
+    std::int64_t address = -1;
+    std::from_chars(text.data(), text.data() + text.size(), address);
+    const std::byte* at = group_->at(index, address, board_bytes(shape_.num_chunks));
     if (at == nullptr) {
       throw Error(ErrorCode::kPeerFailed,
                   cat("rank ", group_->rank_of(index), " tells of memory that it does not have"),

@@ -7,14 +7,16 @@ namespace cmm::transport::memory {
 
 class Channel final : public transport::Channel {
  public:
-  // `number` counts the channels of the axis, alike on every rank. Fetchers that are not in the
-  // group must have been left out of `shape`.
-  Channel(std::shared_ptr<Group> group, std::uint64_t number, const ChannelShape& shape);
+  // Fetchers that are not in the group must have been left out of `shape`.
+  Channel(std::shared_ptr<Group> group, const ChannelShape& shape);
 
-  // Where this rank's board lies; every rank must know those of all before the first call.
-  std::int64_t board_address() const;
-  // By index. Throws Error(kInvalidArgument) where one lies outside its member's memory.
-  void connect(const std::vector<std::int64_t>& board_addresses);
+  void connect(const Deadline& deadline) override;
+  // In two parts, for whoever exchanges with more ranks than the group: what this rank says, and
+  // what it heard, by index.
+  std::string introduction() const;
+  void connect(const std::vector<std::string>& introductions);
+  // Among the channels of the axis, alike on every rank. Only when connected.
+  std::uint64_t number() const { return number_; }
 
   void begin(const CallHeader& header) override;
   void end() override { group_->set_reading(false); }
@@ -59,7 +61,7 @@ class Channel final : public transport::Channel {
   Rows copied(const Rows& rows);
 
   std::shared_ptr<Group> group_;
-  const std::uint64_t number_;
+  std::uint64_t number_ = 0;
   const ChannelShape shape_;
   Block board_;
   std::vector<const Board*> boards_;  // by index

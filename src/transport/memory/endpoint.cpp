@@ -1,8 +1,5 @@
 #include "transport/memory/endpoint.hpp"
 
-#include <charconv>
-
-#include "base/text.hpp"
 #include "transport/memory/channel.hpp"
 
 namespace cmm::transport::memory {
@@ -27,23 +24,14 @@ class MemoryEndpoint final : public Endpoint {
     return group_->exchange(mine, deadline, purpose);
   }
 
-  std::unique_ptr<transport::Channel> open_channel(const ChannelShape& shape,
-                                                   const Deadline& deadline) override {
-    auto channel = std::make_unique<Channel>(group_, num_channels_++, shape);
-    std::vector<std::int64_t> addresses;
-    for (const std::string& text :
-         group_->exchange(cat(channel->board_address()), deadline, Purpose::kPlan)) {
-      std::int64_t address = -1;
-      std::from_chars(text.data(), text.data() + text.size(), address);
-      addresses.push_back(address);
-    }
-    channel->connect(addresses);
-    return channel;
+  std::unique_ptr<transport::Channel> open_channel(const ChannelShape& shape) override {
+    return std::make_unique<Channel>(group_, shape);
   }
 
   Block allocate(std::int64_t bytes) override { return group_->allocate(bytes); }
 
   void fail(const Error& error) override {
+    if (!group_->space().owned_by_this_process()) return;
     group_->fail(error);
     told_.store(true, std::memory_order_relaxed);
   }
@@ -54,7 +42,7 @@ class MemoryEndpoint final : public Endpoint {
                   "this mesh was made by the process from which this one was forked; a forked "
                   "process makes a mesh of its own");
     }
-    if (!group_->dead()) return;
+    if (!group_->dead()) return group_->check_not_left();
     const Error cause = group_->cause();
     if (!told_.exchange(true, std::memory_order_relaxed)) throw cause;
     throw mesh_dead(cause);
@@ -67,7 +55,6 @@ class MemoryEndpoint final : public Endpoint {
   std::shared_ptr<Group> group_;
   std::string_view transport_name_;
   std::vector<int> hosts_;
-  std::uint64_t num_channels_ = 0;
   mutable std::atomic<bool> told_{false};  // this rank's caller knows that the group is dead
 };
 

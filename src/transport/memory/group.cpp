@@ -130,6 +130,8 @@ Block Group::allocate(std::int64_t bytes) {
 }
 
 void Group::retire(std::byte* data, std::int64_t bytes) noexcept {
+  // Another thread may have held the lock when this process was forked; the block is its parent's.
+  if (!space().owned_by_this_process()) return;
   try {
     const std::lock_guard lock(retired_mutex_);
     retired_.push_back({data, bytes, num_exchanges_});
@@ -212,6 +214,14 @@ void Group::leave(const char* reason) noexcept {
   copy_text(me.left_reason, reason);
   me.left.store(1, std::memory_order_release);
   wake_all();
+}
+
+void Group::check_not_left() const {
+  if (!left(config_.index)) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              cat("rank ", rank_of(config_.index), " has left the mesh (",
+                  text_of(mine().left_reason), ") and makes no more calls on it"),
+              rank_of(config_.index));
 }
 
 void Group::throw_left(int index) {

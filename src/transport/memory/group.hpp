@@ -52,6 +52,9 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   // this rank compare.
   void enter(std::uint64_t kind);
 
+  // The number of a channel that is being connected, from 0. Collective.
+  std::uint64_t count_channel() { return num_channels_++; }
+
   // Memory that is reused no earlier than in the second exchange after the block is gone: by then
   // every peer has left the call in which it may have looked at it.
   Block allocate(std::int64_t bytes);
@@ -66,6 +69,7 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   // lost peer or a disagreement alike on every rank; else who failed and why. Only when dead().
   Error cause() const;
   void leave(const char* reason) noexcept;
+  void check_not_left() const;  // throws Error(kInvalidArgument) where this rank has
 
   // A count that a rank made before it left is visible to whoever has seen it left, so a waiter
   // asks left() first, then looks at its count once more, and only then gives up with throw_left,
@@ -117,6 +121,7 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
 
   const Config config_;
   std::atomic<std::uint64_t> sequence_{0};  // operations of this rank
+  std::uint64_t num_channels_ = 0;
   std::uint64_t num_exchanges_ = 0;
   std::uint64_t num_rounds_ = 0;
 

@@ -7,6 +7,7 @@
 #include "base/deadline.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
+#include "transport/mpi/exchange.hpp"
 
 namespace cmm::transport::mpi {
 namespace {
@@ -25,10 +26,9 @@ constexpr std::int64_t kIdlePollNs = 200'000;
 
 }  // namespace
 
-Channel::Channel(std::shared_ptr<Mailbox> mailbox, std::uint64_t number, const ChannelShape& shape,
+Channel::Channel(std::shared_ptr<Mailbox> mailbox, const ChannelShape& shape,
                  std::shared_ptr<memory::Channel> local)
     : mailbox_(std::move(mailbox)),
-      number_(number),
       local_(std::move(local)),
       fetchers_(shape.fetchers.size()),
       sending_bytes_(static_cast<std::size_t>(mailbox_->num_ranks()), 0),
@@ -55,6 +55,7 @@ Channel::Channel(std::shared_ptr<Mailbox> mailbox, std::uint64_t number, const C
 }
 
 Channel::~Channel() {
+  if (!mailbox_->group()->space().owned_by_this_process()) return;  // forked: MPI is the parent's
   const CallsLock lock(calls_mutex());
   if (mailbox_->world().helper() != nullptr) mailbox_->world().helper()->remove(*this);
   give_up_receives();
@@ -65,12 +66,23 @@ Channel::~Channel() {
   abandon({std::move(handles), local_});
 }
 
+void Channel::connect(const Deadline& deadline) {
+  const std::vector<std::string> all =
+      exchange(*mailbox_, local_->introduction(), deadline, Purpose::kPlan);
+  std::vector<std::string> of_host;
+  const memory::Group& group = *mailbox_->group();
+  for (int index = 0; index < group.size(); ++index) {
+    of_host.push_back(all[static_cast<std::size_t>(group.rank_of(index))]);
+  }
+  local_->connect(of_host);
+}
+
 void Channel::begin(const CallHeader& header) {
   local_->begin(header);
   const CallsLock lock(calls_mutex());
   header_ = header;
   reading_ = true;
-  mailbox_->enter_call(number_, header, receivers_);
+  mailbox_->enter_call(local_->number(), header, receivers_);
   if (mailbox_->world().helper() != nullptr) mailbox_->world().helper()->add(*this);
 }
 
@@ -265,7 +277,7 @@ void Channel::match_expected() {
     if (next_probe_ >= expected_.size()) next_probe_ = 0;
     const int chunk = expected_[next_probe_];
     Receive& receive = receives_[static_cast<std::size_t>(chunk)];
-    if (!mailbox_->entered(receive.peer, number_, header_.call)) {
+    if (!mailbox_->entered(receive.peer, local_->number(), header_.call)) {
       ++next_probe_;
       continue;
     }

@@ -12,12 +12,12 @@ namespace cmm::transport::mpi {
 
 class Channel final : public transport::Channel, private Mover {
  public:
-  // `local` is the same channel among the ranks of this host. Throws Error(kUnsupported) where MPI
-  // has too few tags for the chunks.
-  Channel(std::shared_ptr<Mailbox> mailbox, std::uint64_t number, const ChannelShape& shape,
+  // `local` is the same channel among the ranks of this host, and is connected by this one.
+  Channel(std::shared_ptr<Mailbox> mailbox, const ChannelShape& shape,
           std::shared_ptr<memory::Channel> local);
   ~Channel() override;
 
+  void connect(const Deadline& deadline) override;
   void begin(const CallHeader& header) override;
   void end() override;
   void check_alive() const override { mailbox_->group()->check_alive(); }
@@ -91,7 +91,6 @@ class Channel final : public transport::Channel, private Mover {
   void give_up_receives();
 
   std::shared_ptr<Mailbox> mailbox_;
-  const std::uint64_t number_;
   std::shared_ptr<memory::Channel> local_;
   std::vector<std::vector<int>> fetchers_;  // by chunk, on other hosts
   std::vector<int> receivers_;              // all of those, each once

@@ -1,7 +1,5 @@
 #include "transport/mpi/endpoint.hpp"
 
-#include <charconv>
-
 #include "base/text.hpp"
 #include "transport/mpi/channel.hpp"
 #include "transport/mpi/exchange.hpp"
@@ -32,8 +30,7 @@ class MpiEndpoint final : public Endpoint {
     return mpi::exchange(*mailbox_, mine, deadline, purpose);
   }
 
-  std::unique_ptr<transport::Channel> open_channel(const ChannelShape& shape,
-                                                   const Deadline& deadline) override {
+  std::unique_ptr<transport::Channel> open_channel(const ChannelShape& shape) override {
     check_thread();
     if (shape.num_chunks > mailbox_->world().max_chunks()) {
       throw Error(
@@ -41,23 +38,14 @@ class MpiEndpoint final : public Endpoint {
           cat("the plan has ", shape.num_chunks, " chunks; the tags of this MPI tell at most ",
               mailbox_->world().max_chunks(), " apart: take fewer pieces"));
     }
-    const std::uint64_t number = num_channels_++;
-    auto local = std::make_shared<memory::Channel>(mailbox_->group(), number, local_part(shape));
-    std::vector<std::int64_t> addresses(static_cast<std::size_t>(group().size()), -1);
-    const std::vector<std::string> all =
-        exchange(cat(local->board_address()), deadline, Purpose::kPlan);
-    for (int index = 0; index < group().size(); ++index) {
-      const std::string& text = all[static_cast<std::size_t>(group().rank_of(index))];
-      std::from_chars(text.data(), text.data() + text.size(),
-                      addresses[static_cast<std::size_t>(index)]);
-    }
-    local->connect(addresses);
-    return std::make_unique<Channel>(mailbox_, number, shape, std::move(local));
+    return std::make_unique<Channel>(
+        mailbox_, shape, std::make_shared<memory::Channel>(mailbox_->group(), local_part(shape)));
   }
 
   Block allocate(std::int64_t bytes) override { return group().allocate(bytes); }
 
   void fail(const Error& error) override {
+    if (!group().space().owned_by_this_process()) return;
     const CallsLock lock(calls_mutex());
     mailbox_->fail(error);
     told_.store(true, std::memory_order_relaxed);
@@ -74,6 +62,7 @@ class MpiEndpoint final : public Endpoint {
       if (!told_.exchange(true, std::memory_order_relaxed)) throw cause;
       throw mesh_dead(cause);
     }
+    group().check_not_left();
     check_thread();
   }
   void leave(const char* reason) override {
@@ -113,7 +102,6 @@ class MpiEndpoint final : public Endpoint {
 
   std::shared_ptr<Mailbox> mailbox_;
   std::vector<int> hosts_;
-  std::uint64_t num_channels_ = 0;
   mutable std::atomic<bool> told_{false};  // this rank's caller knows that the axis is dead
 };
 

@@ -193,6 +193,11 @@ TEST(MpiMesh, HostsTellWhichRanksShareMemory) {
   }));
 }
 
+TEST(MpiMesh, NoCommunicatorIsRefused) {
+  const Ended end = ended([] { mesh_from_mpi(MPI_COMM_NULL, {{"tp", 1}}); });
+  EXPECT_EQ(end.code, static_cast<int>(ErrorCode::kInvalidArgument)) << end.what;
+}
+
 TEST(MpiMesh, WrongAxesAreTheSameErrorOnAllRanks) {
   SKIP_UNLESS(run_on_first(2, [](MPI_Comm comm) {
     const std::vector<AxisSize> three = {{"tp", 3}};
@@ -301,9 +306,11 @@ TEST(MpiMesh, DifferentMIsTheSameErrorOnBothRanks) {
     const Ended end = call(
         mesh, {}, [](int) {}, mesh.rank() == 0 ? 64 : 32);
     EXPECT_EQ(end.code, static_cast<int>(ErrorCode::kInvalidArgument)) << end.what;
-    EXPECT_NE(end.what.find("rank 0 calls plan 1 (call 1 with m=64"), std::string::npos)
+    EXPECT_NE(end.what.find("rank 0 calls plan 1 (call 1 of all_gather_matmul with m=64"),
+              std::string::npos)
         << end.what;
-    EXPECT_NE(end.what.find("rank 1 calls plan 1 (call 1 with m=32"), std::string::npos)
+    EXPECT_NE(end.what.find("rank 1 calls plan 1 (call 1 of all_gather_matmul with m=32"),
+              std::string::npos)
         << end.what;
     expect_a_new_mesh_works(comm, 2);
   }));
