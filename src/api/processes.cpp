@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "api/axes.hpp"
+#include "api/collective.hpp"
 #include "api/rank_variables.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
@@ -57,6 +58,9 @@ MeetRequest request_of(const ProcessOptions& options, const std::vector<AxisSize
                          .failure = {}};
   // The other ranks are on their way and must hear of it.
   try {
+    if (options.deadline.count() <= 0) {
+      reject(cat("deadline=", options.deadline.count(), " ms; it must be positive"));
+    }
     request.axes_ranks = api::check_axes(axes);
     request.control_bytes = control_bytes(axes, axes.size(), request.axes_ranks);
   } catch (const Error& error) {
@@ -122,6 +126,8 @@ int rank_socket() {
 
 constexpr int kMaxRanks = 4096;
 
+// What keeps this rank from the place where the others meet, or from saying which rank it is: they
+// cannot hear of it. What they can is in request_of().
 void check(const ProcessOptions& options) {
   if (options.num_ranks < 1 || options.num_ranks > kMaxRanks) {
     reject(cat("num_ranks=", options.num_ranks, "; it must be 1 to ", kMaxRanks));
@@ -129,9 +135,6 @@ void check(const ProcessOptions& options) {
   if (options.rank < 0 || options.rank >= options.num_ranks) {
     reject(cat("rank=", options.rank, "; with num_ranks=", options.num_ranks, " it must be 0 to ",
                options.num_ranks - 1));
-  }
-  if (options.deadline.count() <= 0) {
-    reject(cat("deadline=", options.deadline.count(), " ms; it must be positive"));
   }
   if (options.token.size() > transport::shm::kMaxTokenBytes) {
     reject(cat("a token of ", options.token.size(), " bytes; at most ",
@@ -182,7 +185,7 @@ Mesh Mesh::processes(const ProcessOptions& options, const std::vector<AxisSize>&
   if (options.socket.empty() && options.num_ranks > 1) {
     reject(cat("no socket is named; ", options.num_ranks, " ranks need one to meet at"));
   }
-  const Deadline deadline(options.deadline);
+  const Deadline deadline = api::agreement_deadline(options.deadline);
   return mesh_in(transport::shm::meet_at(options.socket, request_of(options, axes), deadline),
                  options.rank, axes);
 }
@@ -214,7 +217,7 @@ Mesh Mesh::from_environment(const std::vector<AxisSize>& axes, std::chrono::mill
     ~Unbusy() { busy.store(false, std::memory_order_release); }
   } unbusy;
   return mesh_in(transport::shm::meet({.socket = rank_socket()}, request_of(options, axes),
-                                      Deadline(deadline)),
+                                      api::agreement_deadline(deadline)),
                  options.rank, axes);
 }
 

@@ -338,6 +338,15 @@ TEST_F(Disagreements, Axes) {
   expect_contains(texts[0], "sp=2");
 }
 
+TEST_F(Disagreements, ADeadlineThatIsWrongOnOneRank) {
+  for (const int deviant : {0, 1}) {
+    std::vector<ProcessOptions> all = {options(0, 2), options(1, 2)};
+    all[static_cast<std::size_t>(deviant)].deadline = 0ms;
+    const auto texts = told(all, {{{"tp", 2}}}, ErrorCode::kInvalidArgument);
+    expect_contains(texts[0], cat("rank ", deviant, " cannot take part: deadline=0 ms"));
+  }
+}
+
 TEST_F(Disagreements, NumberOfRanks) {
   const auto texts =
       told({options(0, 2), options(1, 3)}, {{{"tp", 2}}, {{"tp", 3}}}, ErrorCode::kInvalidArgument);

@@ -131,6 +131,16 @@ TEST(RankServer, ADisagreementIsToldToAllAndTheNextMeshIsMade) {
   expect_all_well(launched);
 }
 
+TEST(RankServer, AWrongDeadlineIsToldToAll) {
+  expect_all_well(launch(2, [](int rank) {
+    const std::string text = text_of_error([&] {
+      Mesh::from_environment({{"tp", 2}}, rank == 1 ? 0ms : kDefaultDeadline);
+    });
+    EXPECT_EQ(text, "rank 1 cannot take part: deadline=0 ms; it must be positive");
+    Mesh::from_environment({{"tp", 2}}).axis("tp").barrier();
+  }));
+}
+
 TEST(RankServer, ARankThatComesLateIsToldOfTheMeetingItMissed) {
   expect_all_well(launch(2, [](int rank) {
     if (rank == 0) {
