@@ -45,7 +45,9 @@ class Axis {
 
   // Collective: every rank gives a text and gets those of all, by rank. For what a program has to
   // agree on before it makes plans; a call needs none of it. Errors: kBusy while this rank is in
-  // another call on the axis, kDeadline, kPeerFailed, kMeshDead, kInvalidArgument.
+  // another call on the axis, kDeadline, kPeerFailed, kMeshDead, kInvalidArgument:
+  // on all ranks where one's deadline is wrong (the mesh stays usable) or one does something else
+  // (it does not).
   std::vector<std::string> exchange(const std::string& text,
                                     std::chrono::milliseconds deadline = kDefaultDeadline) const;
   // Collective: returns once every rank of the axis has called it. Same errors.

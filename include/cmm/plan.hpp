@@ -115,7 +115,8 @@ class Plan {
  public:
   // Collective over the axis. Either every rank gets a plan or every rank gets the same
   // Error(kInvalidArgument) that names what is wrong or on what they disagree (m, k, dtype, rows,
-  // number of right sides, algorithm, pieces, hosts, network); the mesh stays usable. Allocates
+  // number of right sides, algorithm, pieces, hosts, network), or Error(kOutOfMemory) or
+  // Error(kUnsupported) naming a rank that has no room for it; the mesh stays usable. Allocates
   // everything a call needs. A plan serves any m up to its own; with explicit rows, exactly its
   // own.
   static Plan make(const Axis& axis, const ProblemShape& shape, const Options& options = {});
