@@ -3,6 +3,7 @@
 // mesh works.
 #pragma once
 
+#include <algorithm>
 #include <set>
 
 #include "bodies.hpp"
@@ -111,18 +112,28 @@ inline void at_each_call(Mishap mishap, int stride = 1) {
   GTEST_SKIP() << "a sanitizer has functions of its own where this test puts its own";
 #endif
   std::set<std::string> met;
-  for (const int victim : {0, 1}) {
-    const int num_calls = calls_of(victim);
-    ASSERT_GT(num_calls, 10) << "the calls of rank " << victim << " are not counted";
-    // Naps differ from run to run, so the last calls may not come.
-    for (int number = 1; number <= num_calls; number += stride) {
-      met.insert(run_mishap({mishap, number}, victim));
-      if (testing::Test::HasFailure()) return;
+  const auto sweep = [&] {
+    for (const int victim : {0, 1}) {
+      const int num_calls = calls_of(victim);
+      ASSERT_GT(num_calls, 10) << "the calls of rank " << victim << " are not counted";
+      // Naps differ from run to run, so the last calls may not come.
+      for (int number = 1; number <= num_calls; number += stride) {
+        met.insert(run_mishap({mishap, number}, victim));
+        if (testing::Test::HasFailure()) return;
+      }
     }
-  }
+  };
+  sweep();
   if (mishap != Mishap::kError) return;
-  for (const char* name : {"socket", "bind", "accept4", "sendmsg", "recvmsg", "memfd_create",
-                           "ftruncate", "fallocate", "mmap", "mprotect", "pidfd_open"}) {
+  const std::set<std::string> all = {"socket",  "bind",         "accept4",   "sendmsg",
+                                     "recvmsg", "memfd_create", "ftruncate", "fallocate",
+                                     "mmap",    "mprotect",     "pidfd_open"};
+  // So a call may be passed over where the numbers shift under it on a busy machine.
+  for (int more = 0; more < 3 && !std::includes(met.begin(), met.end(), all.begin(), all.end());
+       ++more) {
+    sweep();
+  }
+  for (const std::string& name : all) {
     EXPECT_EQ(met.count(name), 1u) << name << " was never made to fail";
   }
 }
