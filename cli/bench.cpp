@@ -13,6 +13,7 @@
 
 #include "arguments.hpp"
 #include "cmm/error.hpp"
+#include "cmm/machine.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "measure.hpp"
@@ -119,8 +120,9 @@ class Bench {
       options.num_copies = row.copies = num_copies(problem);
       const std::int64_t needed =
           saturating_sum(problem_bytes(problem), measure_bytes(problem, options));
-      check_memory(world_.bytes_on_machine(needed, problem.ranks),
-                   text(layer.name, " with m = ", problem.m));
+      check_memory(
+          saturating_sum(world_.bytes_on_machine(needed, problem.ranks), kMeasureMachineBytes),
+          text(layer.name, " with m = ", problem.m));
     });
     together(world_, [&] { data.emplace(world_, problem); });
     row.report.transport = world_.transport();

@@ -8,6 +8,7 @@
 
 #include "arguments.hpp"
 #include "cmm/error.hpp"
+#include "cmm/machine.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "files/output_file.hpp"
@@ -38,10 +39,11 @@ struct RunArguments {
 
 std::int64_t needed_bytes(const World& world, const Problem& problem,
                           const RunArguments& arguments) {
-  const std::int64_t bytes =
+  const std::int64_t bytes = saturating_sum(
       world.bytes_on_machine(saturating_sum(problem_bytes(problem),
                                             measure_bytes(problem, {.repeats = arguments.repeats})),
-                             problem.ranks);
+                             problem.ranks),
+      kMeasureMachineBytes);  // rank 0 measures its machine while all hold their data
   if (!arguments.check) return bytes;
   const std::int64_t widened_x =
       saturating_product(saturating_product(problem.m, problem.k),

@@ -19,6 +19,9 @@ struct Machine {
   double read_bytes_per_second = 0;
 };
 
+// Memory that measure_machine() takes at most, and has given back when it returns.
+inline constexpr std::int64_t kMeasureMachineBytes = std::int64_t{256} << 20;
+
 // Takes about two thirds of a second on idle cores. Not collective. Throws Error(kUnsupported) for
 // an instruction set that cannot run here, Error(kOutOfMemory).
 Machine measure_machine(Isa isa, DType dtype);

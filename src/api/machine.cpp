@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kPeakSeconds = 0.05;
 constexpr int kStreams = 4;
-constexpr std::int64_t kProbeBytes = std::int64_t{128} << 20;  // several times the last cache
+// Several times the last cache: half of what may be taken for one core, all of it for all cores.
+constexpr std::int64_t kProbeBytes = kMeasureMachineBytes / 2;
 
 }  // namespace
 

@@ -6,7 +6,13 @@
 #include <set>
 #include <string>
 
+#include "arguments.hpp"
+#include "cmm/machine.hpp"
+#include "measure.hpp"
+#include "memory.hpp"
+#include "problem.hpp"
 #include "run_tool.hpp"
+#include "table.hpp"
 
 namespace cmm::cli {
 namespace {
@@ -220,6 +226,19 @@ TEST(Bench, MeasuresARowForEachShape) {
   EXPECT_GT(j["rows"][0]["weight_copies"].get<int>(), 1);
   EXPECT_EQ(j["rows"][2]["weight_copies"], 1);
   EXPECT_GT(j["rows"][2]["ratio_to_bound"].get<double>(), 0.0);
+}
+
+// The yardsticks are measured while all data is held.
+TEST(Run, WeighsTheMemoryOfItsYardsticksToo) {
+  Problem p;
+  p.m = 1;
+  p.k = 100'000;
+  p.n = 400'000;  // 160 GB: the yardsticks' share is in the digits shown
+  const std::int64_t of_data = saturating_sum(problem_bytes(p), measure_bytes(p, {.repeats = 1}));
+  if (available_memory_bytes() > of_data) GTEST_SKIP() << "this machine has memory for it";
+  ASSERT_NE(bytes_text(of_data + kMeasureMachineBytes), bytes_text(of_data));
+  expect_refused(run_tool(words_of("run --m 1 --k 100000 --n 400000 --repeats 1")), 2,
+                 "needs " + bytes_text(of_data + kMeasureMachineBytes) + " of memory");
 }
 
 }  // namespace
