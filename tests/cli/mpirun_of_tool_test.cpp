@@ -115,13 +115,17 @@ pid_t pid_of_rank(const std::string& out_spec, int rank) {
   return -1;
 }
 
-// The unfinished file says that all ranks are there. mpirun returns: no rank waits in MPI_Finalize.
+// The unfinished output of rank 0 says that all ranks are there. mpirun returns: no rank waits in
+// MPI_Finalize.
 TEST_F(Mpirun, EndsTheJobWhenARankIsKilled) {
   write("x.npy", 1500, 1500);
   write("y.npy", 1500, 1500);
   const pid_t job = start(3, multiply("out.npy") + "--isa portable");
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (folder_.names().size() < 3 && std::chrono::steady_clock::now() < end) {
+  pid_t writer = -1;
+  while (std::chrono::steady_clock::now() < end) {
+    if (writer < 0) writer = pid_of_rank(folder_.file("out.npy"), 0);
+    if (writer > 0 && has_unfinished_output(writer, folder_)) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   const pid_t victim = pid_of_rank(folder_.file("out.npy"), 1);

@@ -270,8 +270,8 @@ void Mailbox::handle_received(const MPI_Status& status) {
 
 void Mailbox::poll() {
   if (!world().threads().may_call()) return;
-  flush_leave();
   flush_failure();
+  flush_leave();
   for (int i = 0; i < kMessagesPerPoll && !group()->dead(); ++i) {
     int done = 0;
     MPI_Status status;
@@ -331,6 +331,12 @@ void Mailbox::flush_failure() {
 void Mailbox::leave(const char* reason) noexcept {
   group()->leave(reason);
   if (leave_reason_ == nullptr) leave_reason_ = reason;
+  try {
+    // First, where a thread that may not call MPI has failed: peers take the first that they hear.
+    flush_failure();
+  } catch (...) {
+    // No memory to tell why: that this rank leaves is told without.
+  }
   flush_leave();
 }
 
