@@ -315,10 +315,11 @@ TEST(Launch, APipeThatDoesNotBlockLosesNothing) {
     _exit(127);
   }
   close(ends[1]);
-  // It is full before anything is read.
+  // It is about full before anything is read. Users with many pipes get small ones.
+  const int half = fcntl(ends[0], F_GETPIPE_SZ) / 2;
   ASSERT_TRUE(comes_true([&] {
     int bytes = 0;
-    return ioctl(ends[0], FIONREAD, &bytes) == 0 && bytes >= 60'000;
+    return ioctl(ends[0], FIONREAD, &bytes) == 0 && bytes >= half;
   }));
   std::string all;
   char some[4096];
