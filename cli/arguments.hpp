@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cmm/error.hpp"
+#include "cmm/mesh.hpp"
 #include "text.hpp"
 
 namespace cmm::cli {
@@ -46,8 +47,6 @@ auto parse_name(std::string_view option, std::string_view name, Parse parse) {
 
 // "3,0,5": one whole number >= 0 per rank, 1 .. kMaxRanks of them, whose sum fits int64.
 std::vector<std::int64_t> parse_rows(std::string_view option, std::string_view text);
-
-inline constexpr int kMaxRanks = 4096;
 
 // Part `part` of `total` things cut into `parts`: the first total % parts parts get one more.
 struct Share {

@@ -11,7 +11,7 @@
 namespace cmm::cli {
 namespace {
 
-std::array<std::atomic<const Mesh*>, 4096> shown{};
+std::array<std::atomic<const Mesh*>, kMaxRanks> shown{};
 std::atomic<int> num_looking{0};  // handlers that run
 
 // Sequentially consistent: either the handler finds an empty slot, or ~ShownMesh finds the handler.

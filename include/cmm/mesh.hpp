@@ -18,6 +18,7 @@ class Endpoint;
 }
 
 inline constexpr std::chrono::milliseconds kDefaultDeadline{60'000};
+inline constexpr int kMaxRanks = 4096;  // of a mesh
 
 struct AxisSize {
   std::string name;
@@ -111,7 +112,7 @@ class Mesh {
  public:
   // Ranks that are threads of this process: element r belongs to rank r and is used by one thread
   // at a time. Throws Error(kInvalidArgument) on an empty list, a size below 1, a repeated or
-  // empty name, or more than 4096 ranks.
+  // empty name, or more than kMaxRanks ranks.
   static std::vector<Mesh> threads(const std::vector<AxisSize>& axes);
 
   // This process as one rank of a mesh whose ranks are processes of this host. Collective over the

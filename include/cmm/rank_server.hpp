@@ -23,8 +23,8 @@ namespace cmm {
 // Not for several threads at once.
 class RankServer {
  public:
-  // Throws Error(kInvalidArgument) unless 1 <= num_ranks <= 4096, Error(kOutOfMemory) where this
-  // process may not have 2 * num_ranks + 4 more descriptors.
+  // Throws Error(kInvalidArgument) unless 1 <= num_ranks <= kMaxRanks, Error(kOutOfMemory) where
+  // this process may not have 2 * num_ranks + 4 more descriptors.
   explicit RankServer(int num_ranks);
   RankServer(RankServer&&) noexcept;
   RankServer& operator=(RankServer&&) noexcept;

@@ -6,11 +6,8 @@
 #include "cmm/error.hpp"
 
 namespace cmm::api {
-namespace {
 
-constexpr std::int64_t kMaxRanks = 4096;
-
-}  // namespace
+using transport::memory::AxisLine;
 
 int check_axes(const std::vector<AxisSize>& axes) {
   if (axes.empty()) {
@@ -61,17 +58,25 @@ std::uint64_t axes_fingerprint(const std::vector<AxisSize>& axes) {
   return hash;
 }
 
-AxisGroup axis_group(const std::vector<AxisSize>& axes, std::size_t axis, int rank) {
+AxisLine axis_line(const std::vector<AxisSize>& axes, std::size_t axis, int rank) {
   // Neighbours along the axis lie `stride` apart.
   int stride = 1;
   for (std::size_t later = axis + 1; later < axes.size(); ++later) stride *= axes[later].size;
   const int size = axes[axis].size;
-  AxisGroup group;
-  group.rank = rank / stride % size;
-  group.number = rank / (stride * size) * stride + rank % stride;
-  const int first = rank - group.rank * stride;
-  for (int i = 0; i < size; ++i) group.members.push_back(first + i * stride);
-  return group;
+  AxisLine line;
+  line.rank = rank / stride % size;
+  line.number = rank / (stride * size) * stride + rank % stride;
+  const int first = rank - line.rank * stride;
+  for (int i = 0; i < size; ++i) line.members.push_back(first + i * stride);
+  return line;
+}
+
+std::vector<AxisLine> axis_lines(const std::vector<AxisSize>& axes, int rank) {
+  std::vector<AxisLine> lines;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    lines.push_back(axis_line(axes, axis, rank));
+  }
+  return lines;
 }
 
 }  // namespace cmm::api

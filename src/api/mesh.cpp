@@ -86,11 +86,11 @@ std::vector<Mesh> Mesh::threads(const std::vector<AxisSize>& axes) {
       static_cast<std::size_t>(num_ranks));
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     for (int rank = 0; rank < num_ranks; ++rank) {
-      const api::AxisGroup group = api::axis_group(axes, axis, rank);
-      if (group.rank != 0) continue;
+      const auto line = api::axis_line(axes, axis, rank);
+      if (line.rank != 0) continue;
       const auto ends = transport::threads::make_endpoints(axes[axis].size);
       for (std::size_t i = 0; i < ends.size(); ++i) {
-        endpoints[static_cast<std::size_t>(group.members[i])].push_back(ends[i]);
+        endpoints[static_cast<std::size_t>(line.members[i])].push_back(ends[i]);
       }
     }
   }

@@ -44,10 +44,7 @@ transport::mpi::MeshConfig mesh_config(MPI_Comm comm, const std::vector<AxisSize
       throw Error(ErrorCode::kInvalidArgument, cat("the axes ", config.axes, " have ", num_ranks,
                                                    " ranks; the communicator has ", comm_size));
     }
-    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-      const AxisGroup group = axis_group(axes, axis, rank);
-      config.lines.push_back({group.members, group.rank, group.number});
-    }
+    config.lines = axis_lines(axes, rank);
   } catch (const Error& error) {
     config.wrong = error.what();
   }

@@ -38,15 +38,6 @@ using transport::shm::MeetRequest;
   throw Error(ErrorCode::kInvalidArgument, message);
 }
 
-// One control block for each group of each axis, all groups of the first axis first.
-std::int64_t control_bytes(const std::vector<AxisSize>& axes, std::size_t num_axes, int num_ranks) {
-  std::int64_t bytes = 0;
-  for (std::size_t axis = 0; axis < num_axes; ++axis) {
-    bytes += num_ranks / axes[axis].size * transport::memory::control_bytes(axes[axis].size);
-  }
-  return bytes;
-}
-
 MeetRequest request_of(const ProcessOptions& options, const std::vector<AxisSize>& axes) {
   MeetRequest request = {.rank = options.rank,
                          .num_ranks = options.num_ranks,
@@ -62,7 +53,8 @@ MeetRequest request_of(const ProcessOptions& options, const std::vector<AxisSize
       reject(cat("deadline=", options.deadline.count(), " ms; it must be positive"));
     }
     request.axes_ranks = api::check_axes(axes);
-    request.control_bytes = control_bytes(axes, axes.size(), request.axes_ranks);
+    request.control_bytes = transport::memory::control_bytes(api::axis_lines(axes, options.rank),
+                                                             axes.size(), request.axes_ranks);
   } catch (const Error& error) {
     request.failure = {error.code(), options.rank,
                        cat("rank ", options.rank, " cannot take part: ", error.what())};
@@ -72,19 +64,19 @@ MeetRequest request_of(const ProcessOptions& options, const std::vector<AxisSize
 
 Mesh mesh_in(const std::shared_ptr<Arena>& arena, int rank, const std::vector<AxisSize>& axes) {
   const int num_ranks = api::check_axes(axes);
+  const std::vector<transport::memory::AxisLine> lines = api::axis_lines(axes, rank);
   std::vector<std::shared_ptr<transport::Endpoint>> endpoints;
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-    const api::AxisGroup group = api::axis_group(axes, axis, rank);
-    std::byte* const control = arena->control() + control_bytes(axes, axis, num_ranks) +
-                               group.number * transport::memory::control_bytes(axes[axis].size);
+    std::byte* const control =
+        arena->control() + transport::memory::control_offset(lines, axis, num_ranks);
     std::vector<int> ranks;
     for (int i = 0; i < axes[axis].size; ++i) ranks.push_back(i);
     endpoints.push_back(transport::memory::make_endpoint(
         std::make_shared<transport::memory::Group>(
             transport::memory::Group::Config{.control = std::shared_ptr<std::byte>(arena, control),
                                              .space = arena,
-                                             .index = group.rank,
-                                             .members = group.members,
+                                             .index = lines[axis].rank,
+                                             .members = lines[axis].members,
                                              .ranks = ranks}),
         "shared memory"));
   }
@@ -123,8 +115,6 @@ int rank_socket() {
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   return descriptor;
 }
-
-constexpr int kMaxRanks = 4096;
 
 // What keeps this rank from the place where the others meet, or from saying which rank it is: they
 // cannot hear of it. What they can is in request_of().

@@ -3,6 +3,7 @@
 #include "api/rank_variables.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
+#include "cmm/mesh.hpp"
 #include "transport/shm/meeting.hpp"
 
 namespace cmm {
@@ -22,7 +23,6 @@ struct RankServer::State {
 };
 
 RankServer::RankServer(int num_ranks) {
-  constexpr int kMaxRanks = 4096;
   if (num_ranks < 1 || num_ranks > kMaxRanks) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("a job of ", num_ranks, " ranks; it must have 1 to ", kMaxRanks));

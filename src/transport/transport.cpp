@@ -37,11 +37,4 @@ Error told_to_peers(const Error& error, int rank) {
   return Error(ErrorCode::kPeerFailed, cat("rank ", rank, " failed: ", error.what()), rank);
 }
 
-Error mesh_dead(const Error& cause) {
-  return Error(ErrorCode::kMeshDead,
-               cat("the mesh is dead since an earlier call failed; make a new one. The cause: ",
-                   cause.what()),
-               cause.rank());
-}
-
 }  // namespace cmm::transport

@@ -152,8 +152,6 @@ class Channel : public Dozer {
 // The error of the rank that failed as its peers report it: a deadline, a lost peer or a
 // disagreement alike on every rank; else who failed and why.
 Error told_to_peers(const Error& error, int rank);
-// What check_usable() throws on a rank that knows the cause.
-Error mesh_dead(const Error& cause);
 
 // One rank's end of an axis.
 class Endpoint {

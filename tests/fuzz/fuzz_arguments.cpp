@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   parse_or_refuse([&] {
     std::int64_t left = std::numeric_limits<std::int64_t>::max();
     const auto rows = cmm::cli::parse_rows("--rows", word);
-    require(!rows.empty() && rows.size() <= std::size_t{cmm::cli::kMaxRanks});
+    require(!rows.empty() && rows.size() <= std::size_t{cmm::kMaxRanks});
     for (const std::int64_t n : rows) {
       require(n >= 0 && n <= left);
       left -= n;

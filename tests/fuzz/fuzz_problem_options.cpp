@@ -29,7 +29,7 @@ void require_fits(std::int64_t rows, std::int64_t cols, cmm::DType dtype) {
 }
 
 void require_sound(const Problem& p) {
-  require(p.ranks >= 1 && p.ranks <= cmm::cli::kMaxRanks && p.threads >= 1);
+  require(p.ranks >= 1 && p.ranks <= cmm::kMaxRanks && p.threads >= 1);
   require(p.pieces >= 0 && p.hosts >= 0 && p.hosts <= p.ranks && p.num_weights >= 1);
   require_fits(p.m, p.k, p.dtype);
   require_fits(p.k, p.n, p.dtype);

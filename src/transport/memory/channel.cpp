@@ -132,7 +132,7 @@ void Channel::offer(int chunk, const Rows& rows) {
   mine.row_bytes = rows.row_bytes;
   mine.stride_bytes = shared.stride_bytes;
   mine.offered.store(header_.call, std::memory_order_release);
-  for (const int peer : shape_.fetchers[static_cast<std::size_t>(chunk)]) group_->wake(peer);
+  group_->wake(shape_.fetchers[static_cast<std::size_t>(chunk)]);
 }
 
 bool Channel::released(int chunk) {
@@ -194,7 +194,7 @@ Rows Channel::look(int peer, int chunk) const {
 void Channel::release(int peer, int chunk) {
   Release& mine = const_cast<Release&>(release_at(*board_.data_as<Board>(), chunk));
   mine.released.store(header_.call, std::memory_order_release);
-  group_->wake(peer);
+  group_->wake({&peer, 1});
 }
 
 void Channel::fetch(int, int chunk, std::byte* into, std::int64_t num_rows,

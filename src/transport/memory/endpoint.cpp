@@ -33,7 +33,7 @@ class MemoryEndpoint final : public Endpoint {
   void fail(const Error& error) override {
     if (!group_->space().owned_by_this_process()) return;
     group_->fail(error);
-    told_.store(true, std::memory_order_relaxed);
+    group_->set_told();
   }
   void check_alive() const override { group_->check_alive(); }
   void check_usable() const override {
@@ -42,10 +42,7 @@ class MemoryEndpoint final : public Endpoint {
                   "this mesh was made by the process from which this one was forked; a forked "
                   "process makes a mesh of its own");
     }
-    if (!group_->dead()) return group_->check_not_left();
-    const Error cause = group_->cause();
-    if (!told_.exchange(true, std::memory_order_relaxed)) throw cause;
-    throw mesh_dead(cause);
+    group_->check_usable();
   }
   void leave(const char* reason) override {
     if (group_->space().owned_by_this_process()) group_->leave(reason);
@@ -55,7 +52,6 @@ class MemoryEndpoint final : public Endpoint {
   std::shared_ptr<Group> group_;
   std::string_view transport_name_;
   std::vector<int> hosts_;
-  mutable std::atomic<bool> told_{false};  // this rank's caller knows that the group is dead
 };
 
 }  // namespace

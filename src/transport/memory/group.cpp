@@ -216,7 +216,15 @@ void Group::leave(const char* reason) noexcept {
   wake_all();
 }
 
-void Group::check_not_left() const {
+void Group::check_usable() const {
+  if (dead()) {
+    const Error known = cause();
+    if (!told_.exchange(true, std::memory_order_relaxed)) throw known;
+    throw Error(ErrorCode::kMeshDead,
+                cat("the mesh is dead since an earlier call failed; make a new one. The cause: ",
+                    known.what()),
+                known.rank());
+  }
   if (!left(config_.index)) return;
   throw Error(ErrorCode::kInvalidArgument,
               cat("rank ", rank_of(config_.index), " has left the mesh (",
@@ -340,21 +348,26 @@ void Group::rise() {
   mine().asleep.store(0, std::memory_order_relaxed);
 }
 
-void Group::wake(int index) {
-  full_fence();  // what happened is visible before we look for sleepers
-  Member& peer = member(index);
-  if (peer.asleep.load(std::memory_order_relaxed) == 0) return;
-  peer.doorbell.fetch_add(1, std::memory_order_release);
-  futex_wake(peer.doorbell);
+namespace {
+
+void ring(Member& sleeper) {
+  if (sleeper.asleep.load(std::memory_order_relaxed) == 0) return;
+  sleeper.doorbell.fetch_add(1, std::memory_order_release);
+  futex_wake(sleeper.doorbell);
+}
+
+}  // namespace
+
+// The fence: what happened is visible before we look for sleepers.
+void Group::wake(std::span<const int> indexes) {
+  full_fence();
+  for (const int index : indexes) ring(member(index));
 }
 
 void Group::wake_all() {
   full_fence();
   for (int index = 0; index < size(); ++index) {
-    Member& peer = member(index);
-    if (index == config_.index || peer.asleep.load(std::memory_order_relaxed) == 0) continue;
-    peer.doorbell.fetch_add(1, std::memory_order_release);
-    futex_wake(peer.doorbell);
+    if (index != config_.index) ring(member(index));
   }
 }
 

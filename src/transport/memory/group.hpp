@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,7 +70,10 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   // lost peer or a disagreement alike on every rank; else who failed and why. Only when dead().
   Error cause() const;
   void leave(const char* reason) noexcept;
-  void check_not_left() const;  // throws Error(kInvalidArgument) where this rank has
+  // See Endpoint, but for forked processes.
+  void check_usable() const;
+  // This rank's caller knows the cause: from now on check_usable() says kMeshDead.
+  void set_told() { told_.store(true, std::memory_order_relaxed); }
 
   // A count that a rank made before it left is visible to whoever has seen it left, so a waiter
   // asks left() first, then looks at its count once more, and only then gives up with throw_left,
@@ -95,7 +99,7 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
   void doze() override;
   void rise() override;
   // Wakes peers that sleep. After the store that they wait for.
-  void wake(int index);
+  void wake(std::span<const int> indexes);
   void wake_all();
 
  private:
@@ -127,6 +131,7 @@ class Group : public Dozer, public std::enable_shared_from_this<Group> {
 
   std::mutex failure_mutex_;  // taken on failure only
   bool failed_ = false;       // this rank has written its cause
+  mutable std::atomic<bool> told_{false};
 
   std::mutex retired_mutex_;
   std::vector<Retired> retired_;

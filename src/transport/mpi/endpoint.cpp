@@ -48,7 +48,7 @@ class MpiEndpoint final : public Endpoint {
     if (!group().space().owned_by_this_process()) return;
     const CallsLock lock(calls_mutex());
     mailbox_->fail(error);
-    told_.store(true, std::memory_order_relaxed);
+    group().set_told();
   }
   void check_alive() const override { group().check_alive(); }
   void check_usable() const override {
@@ -57,12 +57,7 @@ class MpiEndpoint final : public Endpoint {
                   "this mesh was made by the process from which this one was forked; a forked "
                   "process cannot use MPI");
     }
-    if (group().dead()) {
-      const Error cause = group().cause();
-      if (!told_.exchange(true, std::memory_order_relaxed)) throw cause;
-      throw mesh_dead(cause);
-    }
-    group().check_not_left();
+    group().check_usable();
     check_thread();
   }
   void leave(const char* reason) override {
@@ -102,7 +97,6 @@ class MpiEndpoint final : public Endpoint {
 
   std::shared_ptr<Mailbox> mailbox_;
   std::vector<int> hosts_;
-  mutable std::atomic<bool> told_{false};  // this rank's caller knows that the axis is dead
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/text.hpp"
+#include "transport/memory/heap_space.hpp"
 #include "transport/mpi/exchange.hpp"
 #include "transport/mpi/private_space.hpp"
 #include "transport/shm/meeting.hpp"
@@ -165,7 +166,7 @@ Host find_host(Mailbox& mailbox, const HostRequest& request, const Deadline& dea
   together(mailbox, deadline, [&] {
     if (host.members.size() == 1) {
       host.space = make_private_space();
-      host.control = zeroed_memory(request.control_bytes);
+      host.control = memory::zeroed_memory(request.control_bytes);
       return "";
     }
     const auto arena =

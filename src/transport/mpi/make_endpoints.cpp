@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "transport/memory/endpoint.hpp"
+#include "transport/memory/heap_space.hpp"
 #include "transport/mpi/endpoint.hpp"
 #include "transport/mpi/exchange.hpp"
 #include "transport/mpi/hosts.hpp"
@@ -75,21 +76,9 @@ void remember(const std::vector<std::shared_ptr<Endpoint>>& endpoints) {
   living.insert(living.end(), endpoints.begin(), endpoints.end());
 }
 
-std::int64_t control_bytes(const AxisLine& line) {
-  return memory::control_bytes(static_cast<int>(line.members.size()));
-}
-// Of all lines along the first `num_axes` axes.
-std::int64_t control_bytes(const MeshConfig& config, std::size_t num_axes, int num_ranks) {
-  std::int64_t bytes = 0;
-  for (std::size_t axis = 0; axis < num_axes; ++axis) {
-    const AxisLine& line = config.lines[axis];
-    bytes += num_ranks / static_cast<std::int64_t>(line.members.size()) * control_bytes(line);
-  }
-  return bytes;
-}
-
 // The ranks of a line that are on this host, as a group; its memory begins at `control`.
-memory::Group::Config local_group(const AxisLine& line, const Host& host, std::byte* control) {
+memory::Group::Config local_group(const memory::AxisLine& line, const Host& host,
+                                  std::byte* control) {
   memory::Group::Config config = {.control = std::shared_ptr<std::byte>(host.control, control),
                                   .space = host.space,
                                   .index = 0,
@@ -107,7 +96,7 @@ memory::Group::Config local_group(const AxisLine& line, const Host& host, std::b
 }
 
 // By rank on the line, counted anew: 0 .. number of hosts on it - 1, by their first ranks.
-std::vector<int> hosts_of(const AxisLine& line, const Host& host) {
+std::vector<int> hosts_of(const memory::AxisLine& line, const Host& host) {
   std::vector<int> seen;
   std::vector<int> hosts;
   for (const int member : line.members) {
@@ -139,12 +128,12 @@ std::vector<std::shared_ptr<Endpoint>> make_endpoints(const MeshConfig& config,
                       .axis = -1,
                       .rank = world->rank(),
                       .ranks = everybody,
-                      .group = std::make_shared<memory::Group>(
-                          memory::Group::Config{.control = zeroed_memory(memory::control_bytes(1)),
-                                                .space = make_private_space(),
-                                                .index = 0,
-                                                .members = {0},
-                                                .ranks = {world->rank()}})});
+                      .group = std::make_shared<memory::Group>(memory::Group::Config{
+                          .control = memory::zeroed_memory(memory::control_bytes(1)),
+                          .space = make_private_space(),
+                          .index = 0,
+                          .members = {0},
+                          .ranks = {world->rank()}})});
   const struct Leave {
     const std::shared_ptr<Mailbox>& mailbox;
     ~Leave() {
@@ -156,17 +145,16 @@ std::vector<std::shared_ptr<Endpoint>> make_endpoints(const MeshConfig& config,
     }
   } leave{mailbox};
   agree(*world, exchange(*mailbox, introduction(config, *world), deadline));
-  const Host host = find_host(
-      *mailbox,
-      {.control_bytes = control_bytes(config, num_axes, num_ranks), .apart = config.apart},
-      deadline);
+  const Host host =
+      find_host(*mailbox,
+                {.control_bytes = memory::control_bytes(config.lines, num_axes, num_ranks),
+                 .apart = config.apart},
+                deadline);
   std::vector<std::shared_ptr<Endpoint>> endpoints;
   for (std::size_t axis = 0; axis < num_axes; ++axis) {
-    const AxisLine& line = config.lines[axis];
-    const auto group = std::make_shared<memory::Group>(
-        local_group(line, host,
-                    host.control.get() + control_bytes(config, axis, num_ranks) +
-                        line.number * control_bytes(line)));
+    const memory::AxisLine& line = config.lines[axis];
+    const auto group = std::make_shared<memory::Group>(local_group(
+        line, host, host.control.get() + memory::control_offset(config.lines, axis, num_ranks)));
     if (group->size() == static_cast<int>(line.members.size())) {
       endpoints.push_back(memory::make_endpoint(group, "shared memory"));
       continue;

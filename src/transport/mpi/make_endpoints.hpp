@@ -5,23 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "transport/memory/axis_line.hpp"
 #include "transport/mpi/world.hpp"
 #include "transport/transport.hpp"
 
 namespace cmm::transport::mpi {
 
-// Where this rank lies on one axis.
-struct AxisLine {
-  std::vector<int> members;  // ranks of the mesh, by rank on the axis
-  int rank = 0;              // on the axis
-  int number = 0;            // among all lines along this axis, 0 .. number of ranks / size - 1
-};
 struct MeshConfig {
   MPI_Comm comm = MPI_COMM_NULL;
-  std::string axes;             // in words, compared between the ranks
-  std::vector<AxisLine> lines;  // by axis
-  std::string wrong = {};       // what this rank finds wrong with its arguments; told to all
-  bool with_helper = false;     // needs MPI_THREAD_MULTIPLE
+  std::string axes;                     // in words, compared between the ranks
+  std::vector<memory::AxisLine> lines;  // of this rank, by axis
+  std::string wrong = {};    // what this rank finds wrong with its arguments; told to all
+  bool with_helper = false;  // needs MPI_THREAD_MULTIPLE
   // For tests.
   std::int64_t max_message_bytes = kMaxMessageBytes;
   int apart = 0;  // ranks with different numbers do not share memory, wherever they are

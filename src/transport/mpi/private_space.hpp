@@ -10,6 +10,5 @@ namespace cmm::transport::mpi {
 // Messages are sent out of it: rows of the caller's are copied, since a message may be read after
 // the call that sends it has failed.
 std::shared_ptr<memory::Space> make_private_space();
-std::shared_ptr<std::byte> zeroed_memory(std::int64_t bytes);
 
 }  // namespace cmm::transport::mpi

@@ -11,7 +11,4 @@ namespace cmm::transport::threads {
 // The ends of one new axis, by rank.
 std::vector<std::shared_ptr<Endpoint>> make_endpoints(int num_ranks);
 
-// Memory of this process, in large pages where it is large.
-Block allocate(std::int64_t bytes);
-
 }  // namespace cmm::transport::threads
