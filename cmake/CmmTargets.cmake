@@ -83,6 +83,16 @@ function(cmm_skipped_test name label reason)
   set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_REGULAR_EXPRESSION "skipped:")
 endfunction()
 
+# cmm_hosts_test(NAME SCRIPT PROGRAM TIMEOUT): `SCRIPT tools/hosts PROGRAM`, which makes several
+# hosts of this one, or says why it cannot and ends with 77. Not beside other tests.
+function(cmm_hosts_test name script program timeout)
+  add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${script}
+                                ${PROJECT_SOURCE_DIR}/tools/hosts $<TARGET_FILE:${program}>)
+  set_tests_properties(${name} PROPERTIES
+    LABELS mpi TIMEOUT ${timeout} RUN_SERIAL ON SKIP_RETURN_CODE 77
+    ENVIRONMENT "MPIRUN=${MPIEXEC_EXECUTABLE}")
+endfunction()
+
 # cmm_bench(NAME SOURCES...): a benchmark program that `./dev bench` runs. It takes `--json FILE`.
 if(CMM_BENCH)
   add_custom_target(cmm_bench)

@@ -15,12 +15,14 @@
 #include "cmm/cmm.hpp"
 #include "support/count_resources.hpp"
 #include "support/process_ranks.hpp"
+#include "support/text_of_error.hpp"
 
 namespace cmm {
 namespace {
 
 using namespace std::chrono_literals;
 using test::ProcessRanks;
+using test::text_of_error;
 
 constexpr std::chrono::milliseconds kLimit = 60s;
 
@@ -76,15 +78,6 @@ void expect_all_well(const Launched& launched) {
     EXPECT_TRUE(test::ended_well(launched.ends[rank]))
         << "rank " << rank << ": " << launched.ends[rank].failures;
   }
-}
-
-std::string text_of_error(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(RankServer, GivesEveryRankItsPlace) {

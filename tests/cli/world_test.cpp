@@ -15,6 +15,7 @@
 #include "measure.hpp"
 #include "processes_world.hpp"
 #include "solve_on_threads.hpp"
+#include "support/text_of_error.hpp"
 
 namespace cmm::cli {
 namespace {
@@ -50,8 +51,7 @@ Problem small_problem(int ranks) {
 
 TEST(World, SaysWhichRankSentSomethingElse) {
   const auto message = [](const std::string& text_of_1) {
-    std::string message;
-    try {
+    return test::text_of_error([&] {
       as_processes(2, [&](World& world) {
         if (world.reports()) {
           gather_long(world, "");
@@ -59,10 +59,7 @@ TEST(World, SaysWhichRankSentSomethingElse) {
           world.gather(text_of_1);
         }
       });
-    } catch (const Error& error) {
-      message = error.what();
-    }
-    return message;
+    });
   };
   for (const char* size : {"", "x", "12x", "99999999999999999999"}) {
     EXPECT_NE(message(size).find("rank 1 has sent something else where the size of a text"),

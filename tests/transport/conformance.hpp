@@ -370,6 +370,13 @@ inline void a_failure_reaches_every_wait_with_its_cause(const RunRanks& run) {
   });
 }
 
+inline void expect_exchange_fails(Endpoint& endpoint, const std::string& text) {
+  std::string what;
+  const int code = code_of([&] { endpoint.exchange("", Deadline(kLimit)); }, &what);
+  EXPECT_EQ(code, static_cast<int>(ErrorCode::kPeerFailed));
+  EXPECT_EQ(what, text);
+}
+
 inline void a_failure_reaches_an_exchange(const RunRanks& run) {
   run(3, [](Endpoint& endpoint) {
     if (endpoint.rank() == 2) {
@@ -377,10 +384,7 @@ inline void a_failure_reaches_an_exchange(const RunRanks& run) {
       endpoint.fail(Error(ErrorCode::kOutOfMemory, "no memory on purpose", 2));
       return;
     }
-    std::string what;
-    const int code = code_of([&] { endpoint.exchange("", Deadline(kLimit)); }, &what);
-    EXPECT_EQ(code, static_cast<int>(ErrorCode::kPeerFailed));
-    EXPECT_EQ(what, "rank 2 failed: no memory on purpose");
+    expect_exchange_fails(endpoint, "rank 2 failed: no memory on purpose");
   });
 }
 
@@ -406,10 +410,7 @@ inline void a_rank_that_left_is_named(const RunRanks& run) {
       endpoint.leave("it had enough");
       return;
     }
-    std::string what;
-    const int code = code_of([&] { endpoint.exchange("", Deadline(kLimit)); }, &what);
-    EXPECT_EQ(code, static_cast<int>(ErrorCode::kPeerFailed));
-    EXPECT_EQ(what, "rank 1 has left the mesh: it had enough");
+    expect_exchange_fails(endpoint, "rank 1 has left the mesh: it had enough");
   });
 }
 

@@ -11,6 +11,7 @@
 #include "cmm/error.hpp"
 #include "support/count_resources.hpp"
 #include "support/process_ranks.hpp"
+#include "support/text_of_error.hpp"
 #include "transport/shm/meeting.hpp"
 #include "transport/shm/socket.hpp"
 
@@ -19,6 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::ProcessRanks;
+using test::text_of_error;
 
 constexpr std::chrono::milliseconds kLimit = 30s;
 #ifdef CMM_SANITIZED
@@ -50,15 +52,6 @@ Message ask_of(int rank, int num_ranks) {
   message.region_bytes = std::int64_t{1} << 20;
   message.deadline_ms = 20'000;
   return message;
-}
-
-std::string text_of_error(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 int lowest_free() { return UniqueFd(dup(0)).get(); }
