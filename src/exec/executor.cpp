@@ -213,7 +213,7 @@ void Executor::await_wave() {
     wait.pause();
     if (!wait.time_to_check()) continue;
     gather_.history().waiting_for(gather_.awaited_peer());
-    if (wait.expired(*deadline_)) miss_deadline(gather_.first_not_arrived());
+    if (wait.expired(*deadline_)) miss_deadline(gather_.not_arrived());
   }
   queue_.take(wave_);
   last_wave_ = gather_.num_not_taken() == 0 && queue_.empty();

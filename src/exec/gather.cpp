@@ -184,12 +184,22 @@ std::span<const int> Gather::take_arrived() {
   return taken;
 }
 
+const schedule::Transfer* Gather::awaited() const {
+  const schedule::Transfer* first = nullptr;
+  const schedule::Transfer* from_owner = nullptr;
+  const auto see = [&](const schedule::Transfer& transfer) {
+    if (first == nullptr) first = &transfer;
+    if (from_owner == nullptr && transfer.from == owner(transfer.chunk)) from_owner = &transfer;
+  };
+  for (const int i : not_offered_) see(in_place_[static_cast<std::size_t>(i)]);
+  for (const Started& started : started_) see(fetches_[static_cast<std::size_t>(started.fetch)]);
+  for (std::size_t i = num_started_; i < fetches_.size(); ++i) see(fetches_[i]);
+  return from_owner != nullptr ? from_owner : first;
+}
+
 int Gather::awaited_peer() const {
-  if (!not_offered_.empty()) {
-    return in_place_[static_cast<std::size_t>(not_offered_.front())].from;
-  }
-  if (started_.empty()) return -1;
-  return fetches_[static_cast<std::size_t>(started_.front().fetch)].from;
+  const schedule::Transfer* transfer = awaited();
+  return transfer == nullptr ? -1 : transfer->from;
 }
 
 void Gather::consumed(int chunk) {
@@ -206,18 +216,12 @@ bool Gather::drained() {
   return num_drained_ == schedule_.sends.size();
 }
 
-Gather::Missing Gather::first_not_arrived() const {
-  for (const schedule::Transfer& transfer : schedule_.receives) {
-    bool arrived = false;
-    for (int i = 0; i < num_arrived_.load(std::memory_order_acquire); ++i) {
-      arrived = arrived || arrived_[static_cast<std::size_t>(i)] == transfer.chunk;
-    }
-    if (arrived) continue;
-    return missing(transfer.from,
-                   cat("chunk ", transfer.chunk, " (step ", transfer.step, ", rows of rank ",
-                       owner(transfer.chunk), ") from rank ", transfer.from));
-  }
-  return {};
+Gather::Missing Gather::not_arrived() const {
+  const schedule::Transfer* transfer = awaited();
+  if (transfer == nullptr) return {};
+  return missing(transfer->from,
+                 cat("chunk ", transfer->chunk, " (step ", transfer->step, ", rows of rank ",
+                     owner(transfer->chunk), ") from rank ", transfer->from));
 }
 
 int Gather::peer_not_drained() const {

@@ -64,8 +64,8 @@ class Gather {
   // Chunks that arrived since the last call of take_arrived, own chunks first. Thread 0 only.
   std::span<const int> take_arrived();
   int num_not_taken() const { return num_chunks_ - num_taken_; }
-  // A peer that this rank waits for: for a chunk to arrive, or to be read. -1: none. Thread 0 only,
-  // while no other thread is in progress().
+  // The peer whose chunk this rank waits for, -1 for none. Thread 0 only, while no other thread is
+  // in progress().
   int awaited_peer() const;
   int peer_not_drained() const;  // while not drained()
   transport::History& history() const { return config_.endpoint->history(); }
@@ -94,13 +94,16 @@ class Gather {
     int peer = -1;
     std::string text;
   };
-  Missing first_not_arrived() const;
+  Missing not_arrived() const;        // as awaited_peer()
   Missing first_not_drained() const;  // only while not drained()
 
  private:
   void look_in_place();
   void start_fetches();
   void take_fetched(int thread);
+  // A chunk that has not come, and best one that comes from its owner: that one waits for nobody
+  // else, while a rank that passes a chunk on may itself wait for us. Null where all are here.
+  const schedule::Transfer* awaited() const;
   Missing missing(int peer, const std::string& what) const;
   bool slot_is_free(const schedule::Transfer& transfer);
   std::byte* slot_of(const schedule::Transfer& transfer) const;
