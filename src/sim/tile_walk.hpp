@@ -1,0 +1,58 @@
+// Walks a tile schedule with a clock: one device of a ring of equal devices.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmm/tpu_chip.hpp"
+#include "schedule/tiles.hpp"
+
+namespace cmm::sim {
+
+// What of the machine the schedule meets. Copies in flight share HBM and links fairly (max-min).
+struct TileMachine {
+  tpu::Chip chip;
+  tpu::Element element = tpu::Element::kBF16;
+  // Of the slowest hop of the ring, which sets the pace: less than the chip's link where the
+  // ring's hops share links (a line without wrap-around), more latency where a hop crosses several.
+  double link_bytes_per_second = 0;
+  double hop_seconds = 0;
+  double copy_bytes_per_second = 0;  // most that one copy can draw; 0: all that is free
+};
+
+struct TileSpan {
+  enum class Lane { kMxu, kHbm, kForward, kBackward, kWait };
+  Lane lane = Lane::kMxu;
+  double begin_seconds = 0;
+  double end_seconds = 0;
+  int step = -1;
+  std::string text;  // "y block 3", "send hop 2 piece 1", "waits for y block 3"
+};
+
+// Sums over one device; their total is `seconds`.
+struct TileTimes {
+  double seconds = 0;
+  double mxu_seconds = 0;       // multiplying
+  double control_seconds = 0;   // filling and draining the MXU, reading the table, starting copies
+  double idle_x_seconds = 0;    // waiting for rows of x ...
+  double idle_y_seconds = 0;    // ... for blocks of y
+  double idle_out_seconds = 0;  // ... for a free output slot
+  double idle_other_seconds = 0;  // ... for neighbours to enter, credits, departures
+  double tail_seconds = 0;        // after the last product
+  double exposed_seconds = 0;     // idle_x, idle_other and the wait for x in the tail
+  double hbm_busy = 0;            // shares of `seconds`
+  double link_busy = 0;           // of the busier direction
+  int num_steps = 0;
+  std::vector<TileSpan> spans;  // where asked for
+};
+
+struct WalkOptions {
+  bool spans = false;
+};
+TileTimes walk(const schedule::TileSchedule& schedule, const TileMachine& machine,
+               const WalkOptions& options = {});
+
+// The MXU block model of Chip.
+double op_cycles(const tpu::Chip& chip, tpu::Element element, double rows, double k, double cols);
+
+}  // namespace cmm::sim
