@@ -11,5 +11,6 @@
 #include "cmm/mesh.hpp"
 #include "cmm/plan.hpp"
 #include "cmm/rank_server.hpp"
+#include "cmm/tpu.hpp"
 #include "cmm/trace.hpp"
 #include "cmm/weights.hpp"

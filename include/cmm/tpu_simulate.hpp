@@ -1,0 +1,85 @@
+// How long the kernels take, by a model of the machine: docs/tpu.md says what the model knows and
+// where it was checked. All times are in seconds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cmm/tpu_kernel.hpp"
+
+namespace cmm::tpu {
+
+struct SimulateOptions {
+  KernelOptions kernel;
+  // Chips that the ring lies on, as {2, 4}: without wrap-around but where the chip's data says so.
+  // Empty: the usual slice of P chips.
+  std::vector<int> slice;
+  double copy_bytes_per_second = 0;  // most that one copy can draw of HBM; 0: all that is free
+  // Candidates that a search tries for the wavefront kernel; 0: the best known parameters.
+  int num_candidates = 0;
+  std::uint64_t seed = 1;  // of the search
+  bool timeline = false;
+};
+
+// No schedule can be faster than the slowest of these.
+struct Bound {
+  double seconds = 0;       // the largest of
+  double mxu_seconds = 0;   // all products at the MXUs' peak
+  double link_seconds = 0;  // (P - 1) / P of x into a device, both directions at full rate
+  double hbm_seconds = 0;   // every operand read once, every result written once
+};
+
+enum class Lane : std::uint8_t { kMxu, kHbm, kForward, kBackward, kWait };
+std::string_view lane_name(Lane lane);
+struct TimelineSpan {
+  Lane lane = Lane::kMxu;
+  double begin_seconds = 0;
+  double end_seconds = 0;
+  int step = -1;
+  std::string text;
+};
+
+// Of one device; all devices of a ring are alike. The parts up to `tail_seconds` add up to
+// `seconds`.
+struct KernelTimes {
+  Schedule schedule = Schedule::kWavefront;
+  double seconds = 0;
+  double share_of_bound = 0;    // bound / seconds
+  double mxu_share = 0;         // of `seconds`, that products at the MXUs' peak take
+  double mxu_seconds = 0;       // multiplying
+  double control_seconds = 0;   // filling and draining the MXU, reading the table, starting copies
+  double idle_x_seconds = 0;    // waiting for rows of x ...
+  double idle_y_seconds = 0;    // ... for blocks of y
+  double idle_out_seconds = 0;  // ... for a free output slot
+  double idle_other_seconds = 0;  // ... for neighbours to enter, credits, departures
+  double tail_seconds = 0;        // after the last product
+  double exposed_seconds = 0;     // of these, what the gather of x causes
+  double hbm_busy = 0;            // shares of `seconds`
+  double link_busy = 0;           // of the busier direction
+  int num_steps = 0;
+  int num_semaphores = 0;
+  std::int64_t vmem_bytes = 0;
+  std::string parameters;
+  std::vector<TimelineSpan> timeline;  // where asked for
+};
+
+struct Simulation {
+  Bound bound;
+  // One for each schedule that can be had: of the wavefront and the sequential one always. The
+  // reference kernel refuses many problems: then `reference_refused` says why.
+  std::vector<KernelTimes> kernels;
+  std::string reference_refused;
+  // What was asked for; of kAuto the fastest, of equals the first in the order of Schedule.
+  Schedule chosen = Schedule::kWavefront;
+
+  const KernelTimes* find(Schedule schedule) const;  // null: refused
+};
+
+// Where a schedule is named that is refused: Error(kUnsupported) with why.
+Simulation simulate(const Problem& problem, const Chip& chip, const SimulateOptions& options = {});
+
+// The slice that P chips are taken to be where none is named.
+std::vector<int> usual_slice(const Chip& chip, int num_devices);
+
+}  // namespace cmm::tpu
