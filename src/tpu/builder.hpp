@@ -2,9 +2,12 @@
 #pragma once
 
 #include <functional>
-#include <initializer_list>
+#include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "tpu/program.hpp"
 
@@ -13,11 +16,14 @@ namespace cmm::tpu {
 class Builder {
  public:
   explicit Builder(std::string name) { program_.name = std::move(name); }
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
 
   int buffer(Buffer buffer);
   int semaphore(SemaphoreArray semaphore);
 
-  // Equal expressions get equal numbers; operations on constants are carried out.
+  // Equal expressions get equal numbers; operations on constants are carried out, and those that
+  // change nothing (x + 0, x / 1, true and x) are left out.
   Scalar constant(std::int64_t value);
   Scalar device_id();
   Scalar grid_index(int dimension);
@@ -57,15 +63,26 @@ class Builder {
   void note(std::string text, const std::function<void()>& body);
 
   Program& program() { return program_; }  // for what has no function here
+  // The program; the builder is empty afterwards.
   Program finish();
 
  private:
-  Scalar node(ScalarNode node);
+  using NodeKey = std::tuple<ScalarOp, std::int64_t, int, int, int>;
+
+  Scalar node(const ScalarNode& node);
+  Scalar variable();
+  std::optional<std::int64_t> constant_of(Scalar scalar) const;
+  std::optional<Scalar> simplified(ScalarOp op, Scalar a, Scalar b);
   Vector vector(VectorType type);
-  void write(Statement statement);
+  const VectorType& type_of(Vector vector) const;
+  template <class What>
+  void write(What what);
+  Block written_by(const std::function<void()>& body);
 
   Program program_;
-  std::vector<Block*> open_{&program_.body};
+  std::map<NodeKey, int> nodes_;  // of all but variables
+  std::map<std::string, int> notes_;
+  Block* open_ = &program_.body;  // where statements go
   int note_ = -1;
 };
 

@@ -21,10 +21,10 @@ enum class Memory : std::uint8_t { kHbm, kVmem, kSmem };
 enum class Role : std::uint8_t { kInput, kOutput, kScratch };
 
 struct Buffer {
-  std::string name;
+  std::string name = {};
   Memory memory = Memory::kHbm;
   Element element = Element::kF32;
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape = {};
   Role role = Role::kScratch;
 };
 
@@ -33,9 +33,9 @@ struct Buffer {
 // entered yet can be signalled. All are 0 when the kernel begins and must be 0 when it ends.
 enum class SemaphoreKind : std::uint8_t { kDma, kRegular, kBarrier };
 struct SemaphoreArray {
-  std::string name;
+  std::string name = {};
   SemaphoreKind kind = SemaphoreKind::kDma;
-  std::vector<std::int64_t> shape;  // {} for a single one
+  std::vector<std::int64_t> shape = {};  // {} for a single one
 };
 
 struct Scalar {
@@ -70,7 +70,7 @@ enum class ScalarOp : std::uint8_t {
 struct ScalarNode {
   ScalarOp op = ScalarOp::kConstant;
   std::int64_t immediate = 0;
-  Scalar a, b, c;
+  Scalar a = {}, b = {}, c = {};
 };
 
 struct VectorType {
@@ -88,7 +88,7 @@ struct Slice {
 };
 struct SemaphoreRef {
   int array = -1;
-  std::vector<Scalar> index;  // one per dimension of the array
+  std::vector<Scalar> index = {};  // one per dimension of the array
 };
 
 struct Statement;
@@ -104,7 +104,7 @@ struct StartCopy {
     Scalar device;
     SemaphoreRef departure;
   };
-  std::optional<Remote> remote;
+  std::optional<Remote> remote = {};
 };
 // Waits until the semaphore has as many bytes as the slices have, and takes them. It need not
 // repeat the offsets of the copy: only the semaphore and the number of bytes count.
@@ -113,12 +113,13 @@ struct AwaitCopy {
   Side side = Side::kLocal;
   SemaphoreRef semaphore;
   Slice source, target;
-  Scalar device;  // of an arrival: where it comes from goes unchecked, but the real language asks
+  Scalar device =
+      {};  // of an arrival: where it comes from goes unchecked, but the real language asks
 };
 struct Signal {
   SemaphoreRef semaphore;
   Scalar amount;
-  Scalar device;  // unknown: this one
+  Scalar device = {};  // unknown: this one
 };
 struct Await {  // waits until the count is at least `amount`, and takes it
   SemaphoreRef semaphore;

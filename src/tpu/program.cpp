@@ -1,0 +1,78 @@
+#include "tpu/program.hpp"
+
+#include <array>
+
+#include "base/text.hpp"
+#include "tpu/shapes.hpp"
+#include "tpu/text.hpp"
+
+namespace cmm::tpu {
+namespace {
+
+std::string_view role_name(Role role) {
+  constexpr std::array<std::string_view, 3> kNames = {"input", "output", "scratch"};
+  return kNames[static_cast<std::size_t>(role)];
+}
+std::string_view semaphore_kind_name(SemaphoreKind kind) {
+  constexpr std::array<std::string_view, 3> kNames = {"dma", "regular", "barrier"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+class ProgramText {
+ public:
+  explicit ProgramText(const Program& program) : program_(program), writer_(program) {}
+
+  std::string write() {
+    add(0, cat("kernel ", program_.name, ", one of ", program_.num_devices, " devices",
+               program_.collective_id ? cat(", collective id ", *program_.collective_id) : ""));
+    for (const Buffer& buffer : program_.buffers) {
+      add(1, cat(role_name(buffer.role), " ", buffer.name, ": ", element_name(buffer.element), " ",
+                 shape_text(buffer.shape), " in ", memory_name(buffer.memory)));
+    }
+    for (const SemaphoreArray& semaphore : program_.semaphores) {
+      add(1, cat("semaphore ", semaphore.name, ": ", semaphore_kind_name(semaphore.kind), " ",
+                 shape_text(semaphore.shape)));
+    }
+    if (!program_.grid.empty()) add(1, "grid " + shape_text(program_.grid));
+    for (const auto& [name, text] : writer_.names()) add(1, cat(name, ": ", text));
+    block(1, program_.body, -1);
+    return std::move(text_);
+  }
+
+ private:
+  void add(int depth, const std::string& line) {
+    text_ += std::string(static_cast<std::size_t>(2 * depth), ' ') + line + "\n";
+  }
+  // A note stands where it begins, not at each statement that bears it.
+  void block(int depth, const Block& statements, int note) {
+    for (const Statement& statement : statements) {
+      const bool told = statement.note == note;
+      add(depth, writer_.line(statement) + (told ? "" : writer_.note(statement)));
+      note = statement.note;
+      if (const auto* branch = std::get_if<If>(&statement.what))
+        block(depth + 1, branch->then, note);
+      if (const auto* loop = std::get_if<For>(&statement.what)) block(depth + 1, loop->body, note);
+      if (const auto* scope = std::get_if<Scope>(&statement.what))
+        block(depth + 1, scope->body, note);
+    }
+  }
+
+  const Program& program_;
+  TextWriter writer_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string to_text(const Program& program) { return ProgramText(program).write(); }
+
+std::int64_t vmem_bytes(const Program& program, const Chip& chip) {
+  std::int64_t bytes = 0;
+  for (const Buffer& buffer : program.buffers) {
+    const bool counts = buffer.role == Role::kScratch && buffer.memory == Memory::kVmem;
+    if (counts) bytes += padded_bytes(buffer, chip);
+  }
+  return bytes;
+}
+
+}  // namespace cmm::tpu
