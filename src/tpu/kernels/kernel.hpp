@@ -58,6 +58,9 @@ struct Kernel {
 // for two signals, first with the barrier semaphore, then with a semaphore of this kernel's own.
 // The second round is there for the next call: without it a neighbour that has left this call and
 // entered the next could signal twice and stand in for one that is late.
-void enter(Builder& builder, const RingPosition& position, int barrier, int second_round);
+//
+// A kernel with work to do that needs no neighbour announces itself first and waits later.
+void announce_entry(Builder& builder, const RingPosition& position, int barrier);
+void await_entry(Builder& builder, const RingPosition& position, int barrier, int second_round);
 
 }  // namespace cmm::tpu

@@ -1,9 +1,10 @@
 // The reference kernel: the schedule of vllm-project/tpu-inference's all_gather_matmul, step for
 // step, as docs/tpu.md describes it. x halves go round the ring through HBM, one slot a hop, a hop
-// behind the product; all of y is on the chip.
+// behind the product; all of y is on the chip. Sums are rounded once, to the type of x: of an int8
+// product only the low 8 bits of each sum come back, as from the reference.
 #pragma once
 
-#include <optional>
+#include <string>
 
 #include "tpu/kernels/kernel.hpp"
 
@@ -22,8 +23,9 @@ struct ReferenceOptions {
   bool debug = false;  // every device prints each phase
 };
 
-// What the reference kernel refuses, and what it should refuse, in words: the values and what would
-// be right. Nothing where it accepts.
+// What the reference kernel refuses, and what it takes and then gets wrong (blocks that leave a
+// rest, a single device, more than the chip holds), in words: the values and what would be right.
+// Nothing where it accepts and is right.
 std::string why_not_reference(const ReferenceOptions& options, const Chip& chip);
 
 // Throws Error(kInvalidArgument) with why_not_reference().

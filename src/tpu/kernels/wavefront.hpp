@@ -34,8 +34,9 @@ TableLayout table_layout(const schedule::TileSchedule& schedule);
 Kernel wavefront_kernel(const schedule::TileSchedule& schedule, const WavefrontOptions& options,
                         const Chip& chip);
 
-// Extents padded to whole tiles of the chip: what a tile schedule for the problem is made for.
-schedule::TileShape padded_shape(const Extents& asked, int num_devices, Element element,
-                                 const Chip& chip);
+// Extents padded to whole tiles of the chip, of x and of out: what a tile schedule for the problem
+// is made for. num_devices, shard_rows, k, cols and row_tile are set, the rest is left to be
+// chosen. Throws Error(kInvalidArgument) where extents, ring or element types cannot be right.
+schedule::TileShape padded_shape(const WavefrontOptions& options, const Chip& chip);
 
 }  // namespace cmm::tpu
