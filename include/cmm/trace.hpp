@@ -9,7 +9,18 @@
 
 namespace cmm {
 
-enum class SpanKind : std::uint8_t { kCall, kWait, kTransfer, kPack, kMultiply };
+// From kMemory on of simulated machines only: copies between a device's memories, and transfers
+// that are known to go forward or backward.
+enum class SpanKind : std::uint8_t {
+  kCall,
+  kWait,
+  kTransfer,
+  kPack,
+  kMultiply,
+  kMemory,
+  kForward,
+  kBackward
+};
 
 std::string_view span_kind_name(SpanKind kind);
 

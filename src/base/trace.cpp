@@ -16,6 +16,12 @@ std::string_view span_kind_name(SpanKind kind) {
       return "pack";
     case SpanKind::kMultiply:
       return "multiply";
+    case SpanKind::kMemory:
+      return "memory";
+    case SpanKind::kForward:
+      return "forward";
+    case SpanKind::kBackward:
+      return "backward";
   }
   return "unknown";
 }

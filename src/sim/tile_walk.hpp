@@ -26,6 +26,9 @@ struct TileSpan {
   double begin_seconds = 0;
   double end_seconds = 0;
   int step = -1;
+  // Of the rows of x that it sends, stores or multiplies, for a timeline to name their shards; -1:
+  // none, or of several hops.
+  int hop = -1;
   std::string text;  // "y block 3", "send hop 2 piece 1", "waits for y block 3"
 };
 
