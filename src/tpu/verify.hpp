@@ -1,38 +1,41 @@
 // One verdict on a kernel from many runs on virtual devices.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tpu/interpret/interpret.hpp"
 #include "tpu/kernels/kernel.hpp"
+#include "tpu/operands.hpp"
 
 namespace cmm::tpu {
 
 struct VerifyOptions {
   std::uint64_t seed = 1;
-  int num_interleavings = 32;  // random ones, on top of the fixed set below
-  bool stop_at_first = true;
+  int num_interleavings = 32;  // random ones, on top of a fixed set: see runs_of()
 };
 
-// The fixed set: each copy mode with all devices alike, each device late in turn, two calls back
-// to back with each device late.
 struct Verdict {
-  std::optional<Fault> fault;
-  RunOptions options;  // of the run that showed it: enough to see it again
+  std::optional<Fault> fault;  // the first
+  RunOptions options;          // of the run that showed it: enough to see it again
   int num_runs = 0;
   double seconds = 0;
 };
 
-// Operands are small integers, so that the right result does not depend on the order of sums and
-// must match in every bit: all_gather(x) y by a plain loop, rounded as the kernel rounds.
-Verdict verify(const Kernel& kernel, const Chip& chip, const VerifyOptions& options);
+// The runs of verify(), in order. First each mode of copies with all devices alike, then each
+// device late, then two calls back to back with each device late, then random interleavings.
+std::vector<RunOptions> runs_of(const Kernel& kernel, const VerifyOptions& options);
 
-// The inputs of all devices for x [m, k] and y [k, n] (each right side, of all devices), padded;
-// and what the outputs of a run say: the first element that is wrong, in words, or nothing.
-std::vector<std::vector<Array>> make_inputs(const Kernel& kernel, std::uint64_t seed);
-std::string compare(const Kernel& kernel, const std::vector<std::vector<Array>>& inputs,
-                    const std::vector<std::vector<Array>>& outputs);
+// "copies at random times, device 2 late, 2 calls, seed 17"
+std::string run_text(const RunOptions& options);
+
+// Checks what can be seen without running the kernel, then runs it until a run shows a fault. The
+// operands are those of Expectation with the seed: the results must match in every bit.
+Verdict verify(const Kernel& kernel, const Chip& chip, const VerifyOptions& options);
+// The same with operands that are at hand, of the extents that `kernel` has.
+Verdict verify(const Kernel& kernel, const Chip& chip, const VerifyOptions& options,
+               const Expectation& expectation);
 
 }  // namespace cmm::tpu
