@@ -59,13 +59,14 @@ struct TileShape {
   std::int64_t side_rows = 0;      // of a group; a multiple of piece_rows
   std::int64_t piece_rows = 0;
   std::int64_t block_cols = 0;  // multiple of 128
-  // k; or for kHbm a multiple of 128 less than it: then the ops of a step add into the accumulator
-  // of its body, and the steps for all k blocks of the same ops follow each other.
+  // k; or for kHbm a multiple of 128 that divides it: then the ops of a step add into the
+  // accumulator of its body, and the steps for all k blocks of the same ops follow each other.
   std::int64_t block_k = 0;
   XHome x_home = XHome::kVmem;
   int x_slots = 1;     // of one group and one k block
   int y_slots = 1;     // of one block and one k block
-  int y_parts = 1;     // copies that bring one block, each an even part of its rows of k
+  int y_parts = 1;     // copies that bring one block, each an even part of its rows of k, whole
+                       // tiles of 128; one kLoadY starts and one kAwaitY awaits them all
   int departures = 2;  // sends in flight in each direction, each with a semaphore
   std::vector<TileBody> bodies;
   bool gathered = false;  // all of x is an output, too
@@ -82,6 +83,13 @@ struct TileShape {
   Range block_columns(int block) const;  // within its right side
   // A slot is taken up by another group before the kernel ends: the sender then waits for a credit.
   bool needs_credits() const;
+
+  // Arrivals are told apart by semaphores: for kVmem one of each piece of each x slot, which
+  // credits protect as they protect the slot; for kHbm one of each piece of each hop. How many a
+  // side has, and which of them the arrival of `piece` at `hop` (in `slot` for kVmem) is counted
+  // by.
+  std::int64_t num_arrivals(Side side) const;
+  std::int64_t arrival(Side side, int hop, std::int64_t piece, int slot) const;
 };
 
 // Throws Error(kInvalidArgument) that names the field, its value and what it must be.
@@ -105,7 +113,8 @@ struct TileAction {
             // where the group lies here (from hop 1 on), to_slot where it will lie there
     kLoadX,   // hop, group, k_block, slot: from the input x (hop 0), or for kHbm the gathered x
     kLoadY,   // block, k_block, slot
-    kStore,   // body, slot: what the step's ops have put there goes to the outputs
+    kStore,   // body, slot: what the step's ops have put there goes to the outputs: the step's own
+              // body and out_slot, once, with the last k block
     kStoreX,  // hop, group, slot: a group goes to the gathered x, out of its slot; for kHbm, where
               // all others arrive there, a group of hop 0 from the input x
     kGrant,   // side: one of our slots is free; the neighbour that sends this side may fill it
@@ -136,14 +145,15 @@ struct TileOp {
 // A step does these in this order. Within a list all actions of one kind stand together, in the
 // order of TileAction::Kind, so that a kernel with one row of a table for a step can do the same.
 struct TileStep {
-  std::vector<TileAction> waits;  // before the starts: for what is sent, for slots, for credits
-  std::vector<TileAction> starts;
-  std::vector<TileAction> operands;  // waits before the product
+  // Before the starts, for what is sent, for slots, for credits: all waits but kAwaitX and kAwaitY.
+  std::vector<TileAction> waits;
+  std::vector<TileAction> starts;    // kSend, kLoadX, kLoadY; for kHbm kStoreX
+  std::vector<TileAction> operands;  // before the product: kAwaitArrival, kAwaitX, kAwaitY
   int body = kNone;                  // kNone: nothing is multiplied
   int out_slot = 0;                  // of the body
   int k_block = 0;                   // the first clears the accumulator, the last stores it
   std::vector<TileOp> ops;
-  std::vector<TileAction> after;  // stores and grants
+  std::vector<TileAction> after;  // kStore, kGrant; for kVmem kStoreX
 };
 
 struct TileSchedule {

@@ -1,10 +1,15 @@
-// Walks a tile schedule with a clock: one device of a ring of equal devices.
+// Walks a tile schedule with a clock: one device of a ring of equal devices, so that what comes
+// from a neighbour comes when this device's own send of the hop before arrives there.
+//
+// Of a chip whose devices have two cores this is one of them: the schedule is of half the columns,
+// HBM is that of one core, and each core bears half of what passes from device to device.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "cmm/tpu_chip.hpp"
+#include "schedule/tile_needs.hpp"
 #include "schedule/tiles.hpp"
 
 namespace cmm::sim {
@@ -12,7 +17,7 @@ namespace cmm::sim {
 // What of the machine the schedule meets. Copies in flight share HBM and links fairly (max-min).
 struct TileMachine {
   tpu::Chip chip;
-  tpu::Element element = tpu::Element::kBF16;
+  schedule::TileElements elements;
   // Of the slowest hop of the ring, which sets the pace: less than the chip's link where the
   // ring's hops share links (a line without wrap-around), more latency where a hop crosses several.
   double link_bytes_per_second = 0;
@@ -57,5 +62,13 @@ TileTimes walk(const schedule::TileSchedule& schedule, const TileMachine& machin
 
 // The MXU block model of Chip.
 double op_cycles(const tpu::Chip& chip, tpu::Element element, double rows, double k, double cols);
+// Of one step's product of this body over one k block, without filling and draining the MXU.
+double product_cycles(const TileMachine& machine, const schedule::TileShape& shape, int body);
+
+// Control of a step: Chip's cycles for what a row of the table has fields for.
+double control_cycles(const tpu::Chip& chip, const schedule::TileShape& shape,
+                      const schedule::TileFields& fields);
+// The part of it that is spent before the product.
+inline constexpr double kControlBefore = 0.57;
 
 }  // namespace cmm::sim
