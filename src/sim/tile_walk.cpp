@@ -98,8 +98,10 @@ class Walker {
     spend(product_cycles(machine_, shape_, step.body) / chip.clock_hz, times_.mxu_seconds);
     if (!options_.spans) return;
     const TileOp& op = step.ops.front();
+    const bool one_hop =
+        std::ranges::all_of(step.ops, [&op](const TileOp& other) { return other.hop == op.hop; });
     times_.spans.push_back(
-        {TileSpan::Lane::kMxu, begin, engine_.now(), step_,
+        {TileSpan::Lane::kMxu, begin, engine_.now(), step_, one_hop ? op.hop : kNone,
          cat("body ", step.body, " from hop ", op.hop, " group ", op.group, " block ", op.block)});
   }
 
@@ -145,25 +147,24 @@ class Walker {
         const auto lane =
             action.side == Side::kForward ? TileSpan::Lane::kForward : TileSpan::Lane::kBackward;
         const int copy = start(works_.send(action.side, action.hop, action.piece), lane, action.hop,
-                               cat("send hop ", action.hop, " piece ", action.piece));
+                               "send hop ", action.hop, " piece ", action.piece);
         send_of(action.side, action.hop, action.piece) = copy;
         return departing_[index(action.side)].push_back(copy);
       }
       case Kind::kLoadX:
         x_loads_[action.slot] = {start(works_.load_x(action.group), TileSpan::Lane::kHbm,
-                                       action.hop,
-                                       cat("x hop ", action.hop, " group ", action.group))};
+                                       action.hop, "x hop ", action.hop, " group ", action.group)};
         return;
       case Kind::kLoadY:
         y_loads_[action.slot].clear();
         for (int part = 0; part < shape_.y_parts; ++part)
           y_loads_[action.slot].push_back(start(works_.load_y_part(action.block),
-                                                TileSpan::Lane::kHbm, kNone,
-                                                cat("y block ", action.block)));
+                                                TileSpan::Lane::kHbm, kNone, "y block ",
+                                                action.block));
         return;
       case Kind::kStoreX:
         x_stores_[action.slot] = {start(works_.store_x(action.group), TileSpan::Lane::kHbm,
-                                        action.hop, cat("store x hop ", action.hop))};
+                                        action.hop, "store x hop ", action.hop)};
         return;
       case Kind::kGrant:
         credits_[index(action.side)].push_back(
@@ -184,8 +185,7 @@ class Walker {
     for (std::size_t i = 0; i < step.ops.size(); i += together) {
       const TileOp& op = step.ops[i];
       copies.push_back(start(works_.store(op.group, op.block, together), TileSpan::Lane::kHbm,
-                             op.hop,
-                             cat("out hop ", op.hop, " group ", op.group, " block ", op.block)));
+                             op.hop, "out hop ", op.hop, " group ", op.group, " block ", op.block));
     }
   }
 
@@ -193,10 +193,11 @@ class Walker {
     return sends_[index(side)][hop * shape_.num_pieces(side) + piece];
   }
 
-  int start(const CopyWork& work, TileSpan::Lane lane, int hop, std::string text) {
+  template <class... Parts>
+  int start(const CopyWork& work, TileSpan::Lane lane, int hop, const Parts&... parts) {
     const int copy = engine_.start(work);
     if (options_.spans && lane != TileSpan::Lane::kWait)
-      copy_spans_.push_back({lane, 0, static_cast<double>(copy), step_, hop, std::move(text)});
+      copy_spans_.push_back({lane, 0, static_cast<double>(copy), step_, hop, cat(parts...)});
     return copy;
   }
   void add_copy_spans() {
