@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "add_option.hpp"
 #include "arguments.hpp"
 #include "cmm/error.hpp"
 #include "cmm/machine.hpp"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "add_option.hpp"
 #include "arguments.hpp"
 #include "cmm/cmm.hpp"
 #include "combine.hpp"

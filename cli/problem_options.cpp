@@ -3,10 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <numeric>
 #include <string>
 
+#include "add_option.hpp"
 #include "arguments.hpp"
 #include "cmm/error.hpp"
 #include "problem.hpp"
@@ -23,36 +23,6 @@ constexpr int kMaxWeights = 64;
 constexpr DecimalRange kLinkGbit = {.min = 0.001, .max = 1e6};
 constexpr DecimalRange kLinkMicroseconds = {.min = 0, .max = 1e6};
 constexpr std::int64_t kMaxDeadlineMs = 86'400'000;  // a day
-
-template <class Int>
-void add_int(CLI::App& app, const char* name, Int& target, IntRange range, const char* help) {
-  add_value(
-      app, name,
-      [name, &target, range](const std::string& word) {
-        target = static_cast<Int>(parse_int(name, word, range));
-      },
-      help, "N");
-}
-template <class Int>
-void add_int(CLI::App& app, const char* name, std::optional<Int>& target, IntRange range,
-             const char* help) {
-  add_value(
-      app, name,
-      [name, &target, range](const std::string& word) {
-        target = static_cast<Int>(parse_int(name, word, range));
-      },
-      help, "N");
-}
-
-// The library's parsers know no flags.
-template <class Target, class Parse>
-void add_name(CLI::App& app, const char* name, Target& target, Parse parse, const char* help,
-              const char* type) {
-  add_value(
-      app, name,
-      [name, &target, parse](const std::string& word) { target = parse_name(name, word, parse); },
-      help, type);
-}
 
 void check_isa(Isa isa) {
   if (isa_supported(isa)) return;

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,15 +15,6 @@ class App;
 }
 
 namespace cmm::cli {
-
-// Adds an option with one value, handed to `parse` as text: the parsers of arguments.hpp word the
-// errors, not the argument library.
-template <class App, class Parse>
-auto* add_value(App& app, const char* name, Parse parse, const char* help, const char* type) {
-  return app
-      .add_option_function(std::string(name), std::function<void(const std::string&)>(parse), help)
-      ->type_name(type);
-}
 
 // What --deadline-ms says among the words of a command line, for the ranks to meet before the flags
 // are parsed. The default where it is absent or wrong, which the parser then says.

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "add_option.hpp"
 #include "arguments.hpp"
 #include "cmm/error.hpp"
 #include "cmm/machine.hpp"
