@@ -19,7 +19,6 @@ struct SimulateOptions {
   // Candidates that a search tries for the wavefront kernel; 0: the best known parameters.
   int num_candidates = 0;
   std::uint64_t seed = 1;  // of the search
-  bool timeline = false;
 };
 
 // No schedule can be faster than the slowest of these.
@@ -28,16 +27,6 @@ struct Bound {
   double mxu_seconds = 0;   // all products at the MXUs' peak
   double link_seconds = 0;  // (P - 1) / P of x into a device, both directions at full rate
   double hbm_seconds = 0;   // every operand read once, every result written once
-};
-
-enum class Lane : std::uint8_t { kMxu, kHbm, kForward, kBackward, kWait };
-std::string_view lane_name(Lane lane);
-struct TimelineSpan {
-  Lane lane = Lane::kMxu;
-  double begin_seconds = 0;
-  double end_seconds = 0;
-  int step = -1;
-  std::string text;
 };
 
 // Of one device; all devices of a ring are alike. The parts up to `tail_seconds` add up to
@@ -61,7 +50,6 @@ struct KernelTimes {
   int num_semaphores = 0;
   std::int64_t vmem_bytes = 0;
   std::string parameters;
-  std::vector<TimelineSpan> timeline;  // where asked for
 };
 
 struct Simulation {
