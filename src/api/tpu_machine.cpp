@@ -92,7 +92,7 @@ sim::TileMachine ring_machine(const Problem& problem, const Chip& chip,
   const RingOnSlice ring = ring_on_slice(chip, slice);
   sim::TileMachine machine;
   machine.chip = chip;
-  machine.element = problem.element;
+  machine.elements = {.operand = problem.element, .out = problem.result_element()};
   machine.link_bytes_per_second = chip.link_bytes_per_second / ring.hops_per_link;
   machine.hop_seconds = chip.hop_seconds * ring.links_per_hop;
   machine.copy_bytes_per_second = options.copy_bytes_per_second;
