@@ -27,6 +27,7 @@ Command add_multiply_command(CLI::App& app);
 Command add_plan_command(CLI::App& app);
 Command add_check_command(CLI::App& app);
 Command add_bench_command(CLI::App& app);
+Command add_tpu_command(CLI::App& app);  // with commands of its own
 // `program`: what take_launched_program() has taken.
 Command add_launch_command(CLI::App& app, std::vector<std::string> program);
 

@@ -53,14 +53,38 @@ std::string command_list(const CLI::App& app) {
   return names;
 }
 
+// The commands of a command line, outermost first: "tpu", "simulate".
+std::vector<const CLI::App*> named_commands(const CLI::App& app) {
+  std::vector<const CLI::App*> named;
+  for (auto inner = app.get_subcommands(); !inner.empty(); inner = inner[0]->get_subcommands()) {
+    named.push_back(inner[0]);
+  }
+  return named;
+}
+
+std::string spoken(const std::vector<const CLI::App*>& named) {
+  std::string words;
+  for (const CLI::App* command : named) words += (words.empty() ? "" : " ") + command->get_name();
+  return words;
+}
+
+// Where a command is missing: `word` stands in its place.
+std::string missing_command(const std::vector<const CLI::App*>& named, const CLI::App& app,
+                            std::string_view word) {
+  const CLI::App& parent = named.empty() ? app : *named.back();
+  const std::string before = named.empty() ? "" : spoken(named) + " ";
+  const std::string there = "; the commands are " + command_list(parent);
+  if (!word.empty()) return "'" + before + std::string(word) + "' is no command" + there;
+  return named.empty() ? "no command given" + there
+                       : "no command given after " + spoken(named) + there;
+}
+
 // One line for what the argument library rejects. Its own words stand where they say enough.
 std::string message_of(const CLI::ParseError& error, const CLI::App& app, int argc, char** argv) {
-  const std::vector<CLI::App*> named = app.get_subcommands();
-  if (named.empty()) {
-    const std::string_view word = argc > 1 ? argv[1] : "";
-    return (word.empty() ? std::string("no command given")
-                         : "'" + std::string(word) + "' is no command") +
-           "; the commands are " + command_list(app);
+  const std::vector<const CLI::App*> named = named_commands(app);
+  if (!(named.empty() ? app : *named.back()).get_subcommands(nullptr).empty()) {
+    const int at = static_cast<int>(named.size()) + 1;
+    return missing_command(named, app, argc > at ? argv[at] : "");
   }
   std::string what = error.what();
   const std::string name = what.substr(0, what.find(':'));
@@ -75,7 +99,7 @@ std::string message_of(const CLI::ParseError& error, const CLI::App& app, int ar
     what = "unknown argument";
     for (const std::string& word : app.remaining(true)) what += " " + word;
   }
-  return what + "; `cmm " + named[0]->get_name() + " --help` lists what there is";
+  return what + "; `cmm " + spoken(named) + " --help` lists what there is";
 }
 
 // The commands that run on ranks, which others may have started.
@@ -113,10 +137,13 @@ int run_tool(int argc, char** argv, World& world) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   std::vector<std::string> program = take_launched_program(words);
   std::reverse(words.begin(), words.end());  // the parser takes the last word first
-  const std::vector<Command> commands = {
-      add_run_command(app),   add_multiply_command(app),
-      add_plan_command(app),  add_check_command(app),
-      add_bench_command(app), add_launch_command(app, std::move(program))};
+  const std::vector<Command> commands = {add_run_command(app),
+                                         add_multiply_command(app),
+                                         add_plan_command(app),
+                                         add_check_command(app),
+                                         add_bench_command(app),
+                                         add_tpu_command(app),
+                                         add_launch_command(app, std::move(program))};
   std::optional<CLI::Success> printed;  // --help, --version
   together(world, [&] {
     try {
