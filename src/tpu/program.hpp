@@ -20,6 +20,8 @@ namespace cmm::tpu {
 enum class Memory : std::uint8_t { kHbm, kVmem, kSmem };
 enum class Role : std::uint8_t { kInput, kOutput, kScratch };
 
+inline constexpr int kMaxRank = 6;  // dimensions of a buffer
+
 struct Buffer {
   std::string name = {};
   Memory memory = Memory::kHbm;

@@ -1,0 +1,85 @@
+#include "tpu/interpret/elements.hpp"
+
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "base/check.hpp"
+#include "cmm/dtype.hpp"
+
+namespace cmm::tpu {
+namespace {
+
+const std::array<float, 256>& f8_values() {
+  static const std::array<float, 256> kValues = [] {
+    std::array<float, 256> values{};
+    for (std::size_t bits = 0; bits < values.size(); ++bits) {
+      values[bits] = f8e4m3_value(static_cast<std::uint8_t>(bits));
+    }
+    return values;
+  }();
+  return kValues;
+}
+
+}  // namespace
+
+float round_to(Element element, float value) {
+  CMM_DCHECK(!is_integer(element));
+  if (element == Element::kBF16) return to_float(to_bf16(value));
+  if (element == Element::kF8E4M3) return f8_values()[to_f8e4m3(value)];
+  return value;
+}
+
+// The type is asked once for a row, not for each element: interpreting is mostly this.
+void load_floats(Element element, const std::byte* from, std::span<float> to) {
+  CMM_DCHECK(!is_integer(element));
+  if (element == Element::kF32) {
+    std::memcpy(to.data(), from, to.size_bytes());
+  } else if (element == Element::kBF16) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = load_float(Element::kBF16, from + 2 * i);
+  } else {
+    const std::array<float, 256>& values = f8_values();
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      to[i] = values[std::to_integer<std::size_t>(from[i])];
+    }
+  }
+}
+
+void store_floats(Element element, std::span<const float> from, std::byte* to) {
+  CMM_DCHECK(!is_integer(element));
+  if (element == Element::kF32) {
+    std::memcpy(to, from.data(), from.size_bytes());
+  } else if (element == Element::kBF16) {
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      store_float(Element::kBF16, from[i], to + 2 * i);
+    }
+  } else {
+    for (std::size_t i = 0; i < from.size(); ++i) store_float(Element::kF8E4M3, from[i], to + i);
+  }
+}
+
+void load_integers(Element element, const std::byte* from, std::span<std::int32_t> to) {
+  const int bytes = element_bytes(element);
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = load_integer(element, from + bytes * i);
+}
+
+void store_integers(Element element, std::span<const std::int32_t> from, std::byte* to) {
+  const int bytes = element_bytes(element);
+  for (std::size_t i = 0; i < from.size(); ++i) store_integer(element, from[i], to + bytes * i);
+}
+
+void poison(Element element, std::span<std::byte> memory) {
+  if (is_integer(element)) {
+    constexpr std::int32_t kLargest = std::numeric_limits<std::int32_t>::max();
+    constexpr std::int32_t kLargestS8 = std::numeric_limits<std::int8_t>::max();
+    for (std::size_t i = 0; i < memory.size(); i += element_bytes(element)) {
+      store_integer(element, element == Element::kS8 ? kLargestS8 : kLargest, &memory[i]);
+    }
+  } else {
+    for (std::size_t i = 0; i < memory.size(); i += element_bytes(element)) {
+      store_float(element, std::numeric_limits<float>::quiet_NaN(), &memory[i]);
+    }
+  }
+}
+
+}  // namespace cmm::tpu
