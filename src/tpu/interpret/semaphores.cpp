@@ -10,6 +10,7 @@ void Semaphore::promise(Contribution contribution) {
 }
 
 void Semaphore::signal(Contribution contribution) {
+  if (contribution.amount == 0) return;  // no wait can need it, so none proves it
   has_ += contribution.amount;
   promise(std::move(contribution));
 }
