@@ -30,7 +30,10 @@ constexpr std::uint8_t kNanBits = 0x7f;
 float f8e4m3_value(std::uint8_t bits) {
   const int exponent = (bits >> kMantissaBits) & 0xf;
   const int mantissa = bits & 0x7;
-  if ((bits & 0x7f) == kNanBits) return std::bit_cast<float>(kCanonicalNanF32);
+  if ((bits & 0x7f) == kNanBits) {
+    // With its sign, so that storing it again yields the same bits.
+    return std::bit_cast<float>(kCanonicalNanF32 | static_cast<std::uint32_t>(bits & 0x80) << 24);
+  }
   const float magnitude =
       exponent == 0
           ? std::ldexp(static_cast<float>(mantissa), 1 - kBias - kMantissaBits)

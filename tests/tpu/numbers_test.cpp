@@ -20,6 +20,12 @@ TEST(Fp8, HasTheValuesOfE4M3) {
   EXPECT_TRUE(std::isnan(f8e4m3_value(0xff)));
 }
 
+TEST(Fp8, KeepsItsBitsFromLoadToStore) {
+  for (int bits = 0; bits < 0x100; ++bits) {
+    EXPECT_EQ(to_f8e4m3(f8e4m3_value(static_cast<std::uint8_t>(bits))), bits);
+  }
+}
+
 TEST(Fp8, RoundsToTheNearestAndTiesToEven) {
   for (int bits = 0; bits < 0x7f; ++bits) {
     const auto low = static_cast<std::uint8_t>(bits);

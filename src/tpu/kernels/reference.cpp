@@ -153,8 +153,8 @@ class ReferenceBody {
     build_.when(condition, [&] {
       build_.scope(name, [&] {
         if (options_.debug) {
-          build_.debug_print(cat("device {} step {} of the ring, block {} of n, {} of k: ", name),
-                             {build_.device_id(), outer_, block_n_, block_k_});
+          build_.debug_print(cat("step {} of the ring, block {} of n, {} of k: ", name),
+                             {outer_, block_n_, block_k_});
         }
         build_.note(name, body);
       });

@@ -177,8 +177,8 @@ class Body {
 
   void print(const std::string& what, const ScalarWords& words) {
     if (!context_.options.debug) return;
-    std::string text = cat("device {} step {}: ", what);
-    std::vector<Scalar> values = {build_.device_id(), step_};
+    std::string text = cat("step {}: ", what);
+    std::vector<Scalar> values = {step_};
     for (const auto& [name, value] : words) {
       text += cat(", ", name, " {}");
       values.push_back(value);

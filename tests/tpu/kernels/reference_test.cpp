@@ -8,6 +8,7 @@
 #include "support/text_of_error.hpp"
 #include "tpu/shapes.hpp"
 #include "tpu/support/chips.hpp"
+#include "tpu/support/expect_right.hpp"
 
 namespace cmm::tpu {
 namespace {
@@ -195,6 +196,72 @@ TEST(Reference, TakesWhatItRecommends) {
   EXPECT_EQ(why_not_reference(options, chip), "");
   options.ring = {{2, 8}, 1};
   EXPECT_EQ(why_not_reference(options, chip), "");
+}
+
+// One and two blocks in n and in k, and rings of every kind of length.
+TEST(Reference, IsRight) {
+  const Chip chip = chip_of_generation(6);
+  for (int num_devices = 2; num_devices <= 5; ++num_devices) {
+    for (const std::int64_t bn : {128, 256}) {
+      for (const std::int64_t bk : {128, 256}) {
+        SCOPED_TRACE(testing::Message() << num_devices << " devices, bn " << bn << ", bk " << bk);
+        ReferenceOptions options = small(num_devices);
+        options.bn = bn;
+        options.bk = bk;
+        test::expect_right(reference_kernel(options, chip), chip, {.num_interleavings = 4});
+      }
+    }
+  }
+}
+
+TEST(Reference, IsRightWithThreeBlocks) {
+  const Chip chip = chip_of_generation(6);
+  ReferenceOptions options = small(3);
+  options.k = 384;
+  options.n = 384 * 3;
+  test::expect_right(reference_kernel(options, chip), chip, {.num_interleavings = 4});
+}
+
+TEST(Reference, IsRightInEveryTypeAndForm) {
+  for (const int generation : {4, 5, 6, 7}) {
+    for (const Element element : {Element::kF32, Element::kBF16, Element::kF8E4M3, Element::kS8}) {
+      for (const bool transposed : {false, true}) {
+        SCOPED_TRACE(testing::Message() << "generation " << generation << ", "
+                                        << element_name(element) << ", transposed " << transposed);
+        ReferenceOptions options = small(3);
+        options.element = element;
+        options.m = 2 * 3 * sublane_rows(generation, element);
+        options.rhs_transposed = transposed;
+        options.bk = transposed ? 256 : 128;
+        const Chip chip = chip_of_generation(generation);
+        test::expect_right(reference_kernel(options, chip), chip, {.num_interleavings = 1});
+      }
+    }
+  }
+}
+
+TEST(Reference, IsRightAlongEitherAxisOfAMesh) {
+  const Chip chip = chip_of_generation(6);
+  for (const int axis : {0, 1}) {
+    ReferenceOptions options = small(axis == 0 ? 2 : 4);
+    options.ring = {{2, 4}, axis};
+    test::expect_right(reference_kernel(options, chip), chip, {.num_interleavings = 2});
+  }
+}
+
+TEST(Reference, PrintsEachPhaseOnEveryDevice) {
+  const Chip chip = chip_of_generation(6);
+  ReferenceOptions options = small(2);
+  options.debug = true;
+  const Kernel kernel = reference_kernel(options, chip);
+  const RunResult result = run(kernel.program, chip, Expectation(kernel, 1).inputs(kernel), {});
+  ASSERT_FALSE(result.fault);
+  for (const char* line :
+       {"device 0: step 0 of the ring, block 0 of n, 0 of k: start_first_remote_copy",
+        "device 1: step 0 of the ring, block 0 of n, 1 of k: multiply",
+        "device 1: step 2 of the ring, block 1 of n, 0 of k: wait_local_out_copy"}) {
+    EXPECT_TRUE(std::ranges::count(result.printed, line) == 1) << line;
+  }
 }
 
 }  // namespace
