@@ -2,33 +2,71 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tpu/verify.hpp"
 
 namespace cmm::tpu {
 
+enum class MutantKind {
+  kDropStart,   // a copy is not started
+  kDropAwait,   // a wait is left out; of a remote copy the wait for its departure, or its arrival
+  kDropSignal,  // a signal is not sent
+  kDropRound,   // all signals and waits of one semaphore are left out
+  kDropStore,   // a vector is not stored
+  kNeighbour,   // forward instead of backward and the other way round, in one statement or in all
+  kSlot,        // another slot of a buffer
+  kFewerSlots,  // a buffer with one slot less, used in turn
+  kSemaphore,   // another semaphore of an array, or the departure's and the arrival's exchanged
+  kOffset,      // one tile further, the last one back at the first
+  kAmount,      // one more or less: signals, or a tile's bytes of a copy
+  kOrder,       // a start before the wait that stands before it
+};
+std::string_view kind_name(MutantKind kind);  // "drop start", ...
+
+// What of a kernel a mutant changes: -1 and nothing where that is not what it is about.
+struct MutantTarget {
+  int statement = -1;  // in the order they are written
+  // Arrays whose rounds are left out; of a kOrder, those that the wait waits for.
+  std::vector<int> semaphores = {};
+  int buffer = -1;  // that has fewer slots
+};
+
 struct Mutant {
-  std::string name;  // stable: "drop await arrival at step 3 (send forward hop 1 piece 0)"
-  std::string kind;  // "drop start", "drop await", "swap neighbours", "slot", ...
+  MutantKind kind = MutantKind::kDropStart;
+  // What is changed, and how, the same in every run: "copy x -> x slots (first load), statement 31:
+  // slot + 1 in dimension 0 of the target".
+  std::string name;
+  MutantTarget target = {};
   std::function<Kernel()> make;
 };
-// Of the statements of the program, and of the entries of the table where there is one.
-std::vector<Mutant> mutants(const Kernel& kernel);
+
+// Of the statements of the program that are run. A change that is none is left out: another slot of
+// one, other neighbours in a ring of two.
+std::vector<Mutant> mutants(const Kernel& kernel, const Chip& chip);
+
+// The rule that says why a mutant of this kernel changes nothing that anyone could see, or "".
+// docs/tpu.md argues each rule.
+std::string why_equivalent(const Kernel& kernel, const Mutant& mutant);
 
 struct MutantVerdict {
   std::string name;
-  std::string kind;
+  MutantKind kind = MutantKind::kDropStart;
   bool caught = false;
-  std::string cause;       // fault_name and text
-  std::string equivalent;  // why nothing changes, where that has been argued; else empty
-  int num_runs = 0;
+  Fault::Kind fault = Fault::Kind::kInvalid;  // where it was caught; and its text, and the run
+  std::string cause;
+  RunOptions run;
+  int num_runs = 0;        // 0: caught without one
+  std::string equivalent;  // where it was not caught: why_equivalent()
+  bool missed() const { return !caught && equivalent.empty(); }
 };
-// The rule that says why a mutant of this kernel changes nothing that anyone could see, or "".
-std::string why_equivalent(const Kernel& kernel, const Mutant& mutant);
 
+// `progress` hears of each as it is done, with how many there are.
 std::vector<MutantVerdict> try_mutants(const Kernel& kernel, const Chip& chip,
-                                       const VerifyOptions& options);
+                                       const VerifyOptions& options,
+                                       const std::function<void(int done, int all)>& progress = {});
 
 }  // namespace cmm::tpu
