@@ -103,14 +103,14 @@ Host last_host(const Shape& shape) {
 
 }  // namespace
 
-RankSchedule hierarchical_rank_schedule(const Shape& shape, int rank, int num_slots) {
+std::vector<Transfer> hierarchical_receives(const Shape& shape, int rank, int num_slots) {
   const Host host = host_of_rank(shape, rank);
-  const int l = rank - host.begin;
-  return {.rank = rank,
-          .num_slots = num_slots,
-          .receives = receives(host, num_slots, l),
-          .sends = sends(shape, host, num_slots, l),
-          .multiply_order = {}};
+  return receives(host, num_slots, rank - host.begin);
+}
+
+std::vector<Transfer> hierarchical_sends(const Shape& shape, int rank, int num_slots) {
+  const Host host = host_of_rank(shape, rank);
+  return sends(shape, host, num_slots, rank - host.begin);
 }
 
 int hierarchical_min_slots(const Shape& shape) {

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "base/integers.hpp"
 #include "schedule/schedule.hpp"
@@ -97,7 +98,8 @@ constexpr Host make_host(const Shape& shape, int C, int host) {
 }
 
 // For make_rank_schedule, which has checked the arguments; each rank has `num_slots` slots.
-RankSchedule hierarchical_rank_schedule(const Shape& shape, int rank, int num_slots);
+std::vector<Transfer> hierarchical_receives(const Shape& shape, int rank, int num_slots);
+std::vector<Transfer> hierarchical_sends(const Shape& shape, int rank, int num_slots);
 
 // The largest of all hosts.
 int hierarchical_min_slots(const Shape& shape);

@@ -82,18 +82,32 @@ Transfer transfer_at(const Shape& shape, const Slots& slots, int to, int i) {
           .after = previous == kNone ? kNone : chunk(hop_at(shape, previous))};
 }
 
-RankSchedule turned_schedule(const Shape& shape, int rank, int num_slots) {
-  RankSchedule schedule{rank, num_slots, {}, {}, {}};
+std::vector<Transfer> turned_receives(const Shape& shape, int rank, int num_slots) {
+  std::vector<Transfer> list;
+  const int N = received_chunks(shape);
+  const Slots slots(shape, num_slots);
+  list.reserve(N);
+  for (int i = 0; i < N; ++i) list.push_back(transfer_at(shape, slots, rank, i));
+  return list;
+}
+
+std::vector<Transfer> turned_sends(const Shape& shape, int rank, int num_slots) {
+  std::vector<Transfer> list;
   const int P = shape.num_ranks, N = received_chunks(shape);
   const Slots slots(shape, num_slots);
-  schedule.receives.reserve(N);
-  schedule.sends.reserve(N);
+  list.reserve(N);
   for (int i = 0; i < N; ++i) {
     const int receiver = (rank - hop_at(shape, i).from + P) % P;
-    schedule.receives.push_back(transfer_at(shape, slots, rank, i));
-    schedule.sends.push_back(transfer_at(shape, slots, receiver, i));
+    list.push_back(transfer_at(shape, slots, receiver, i));
   }
-  return schedule;
+  return list;
+}
+
+bool is_hierarchical(const Shape& shape) { return shape.algorithm == Algorithm::kHierarchical; }
+
+void check_rank(const Shape& shape, int rank) {
+  check_shape(shape);
+  check_range("rank", rank, 0, shape.num_ranks - 1);
 }
 
 }  // namespace
@@ -151,13 +165,17 @@ int default_slots(const Shape& shape) {
   return std::min(received_chunks(shape), min_slots(shape) + chunks_per_shard(shape));
 }
 
-RankSchedule make_rank_schedule(const Shape& shape, int rank) {
-  check_shape(shape);
-  check_range("rank", rank, 0, shape.num_ranks - 1);
+std::vector<Transfer> make_receives(const Shape& shape, int rank) {
+  check_rank(shape, rank);
   const int num_slots = slots_or_default(shape);
-  RankSchedule schedule = shape.algorithm == Algorithm::kHierarchical
-                              ? hierarchical_rank_schedule(shape, rank, num_slots)
-                              : turned_schedule(shape, rank, num_slots);
+  return is_hierarchical(shape) ? hierarchical_receives(shape, rank, num_slots)
+                                : turned_receives(shape, rank, num_slots);
+}
+
+RankSchedule make_rank_schedule(const Shape& shape, int rank) {
+  RankSchedule schedule{rank, slots_or_default(shape), make_receives(shape, rank), {}, {}};
+  schedule.sends = is_hierarchical(shape) ? hierarchical_sends(shape, rank, schedule.num_slots)
+                                          : turned_sends(shape, rank, schedule.num_slots);
   const int C = chunks_per_shard(shape);
   schedule.multiply_order.reserve(num_chunks(shape));
   for (int piece = 0; piece < C; ++piece) schedule.multiply_order.push_back(rank * C + piece);

@@ -80,5 +80,7 @@ struct RankSchedule {
 // Memory is linear in the number of chunks, time too but for the sort of hierarchical's sends.
 // Throws as check_shape, and Error(kInvalidArgument) where 0 <= rank < P does not hold.
 RankSchedule make_rank_schedule(const Shape& shape, int rank);
+// Its `receives` alone, in a third of the time.
+std::vector<Transfer> make_receives(const Shape& shape, int rank);
 
 }  // namespace cmm::schedule
