@@ -48,4 +48,18 @@ void add_name(App& app, const char* name, Target& target, Parse parse, const std
       help, type);
 }
 
+// The name of a file to write.
+template <class App>
+void add_file(App& app, const char* name, std::string& target, const std::string& help) {
+  add_value(
+      app, name,
+      [name, &target](const std::string& word) {
+        if (word.empty()) {
+          throw Error(ErrorCode::kInvalidArgument, text(name, " is ''; give the name of a file"));
+        }
+        target = word;
+      },
+      help, "FILE");
+}
+
 }  // namespace cmm::cli

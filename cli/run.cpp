@@ -13,6 +13,7 @@
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "files/output_file.hpp"
+#include "files/text_file.hpp"
 #include "files/unfinished_file.hpp"
 #include "measure.hpp"
 #include "memory.hpp"
@@ -58,10 +59,7 @@ void write_trace(World& world, ProblemData& data, const std::string& path) {
   const Recording recording = record_call(world, data, kTraceSpans);
   together(world, [&] {
     if (!world.reports()) return;
-    const std::string content = trace_events_json(recording.spans);
-    files::OutputFile file(path, static_cast<std::int64_t>(content.size()));
-    file.write(std::as_bytes(std::span(content)));
-    file.commit();
+    files::write_text(path, trace_events_json(recording.spans));
     if (recording.num_dropped > 0) {
       say("", text(path, " lacks ", recording.num_dropped, " spans, which did not fit"));
     }
@@ -126,15 +124,8 @@ Command add_run_command(CLI::App& app) {
                 "compare every output element with a product computed apart")
       ->disable_flag_override();
   sub->add_flag("--json", arguments->json, "print JSON instead of tables")->disable_flag_override();
-  add_value(
-      *sub, "--trace",
-      [arguments](const std::string& word) {
-        if (word.empty()) {
-          throw Error(ErrorCode::kInvalidArgument, "--trace is ''; give the name of a file");
-        }
-        arguments->trace_path = word;
-      },
-      "write a timeline of one call, for ui.perfetto.dev", "FILE");
+  add_file(*sub, "--trace", arguments->trace_path,
+           "write a timeline of one call, for ui.perfetto.dev");
   sub->footer(
       "Examples:\n"
       "  cmm run --ranks 4 --m 512 --k 4096 --n 28672 --dtype bf16 --check\n"
