@@ -1,27 +1,17 @@
 #include "tpu/check.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/text.hpp"
+#include "tpu/check_scalars.hpp"
 #include "tpu/numbers.hpp"
-#include "tpu/scalars.hpp"
 #include "tpu/shapes.hpp"
 #include "tpu/text.hpp"
 
 namespace cmm::tpu {
 namespace {
-
-struct FoundInProgram {
-  std::string text;
-};
-template <class... Parts>
-[[noreturn]] void found(const Parts&... parts) {
-  throw FoundInProgram{cat(parts...)};
-}
 
 template <class T>
 bool has(const std::vector<T>& list, int number) {
@@ -32,26 +22,21 @@ const T& get(const std::vector<T>& list, int number) {
   return list[static_cast<std::size_t>(number)];
 }
 
-// kBoth: the constants 0 and 1, which are integers as well as truth values.
-enum class ScalarType : std::uint8_t { kInteger, kTruth, kBoth };
-
 class Checker {
  public:
   explicit Checker(const Program& program)
       : program_(program),
-        made_vectors_(program.vectors.size()),
-        made_variables_(program.scalars.size()),
-        ever_made_(program.scalars.size()) {}
+        scalars_(check_scalars(program)),
+        vectors_(program.vectors.size()),
+        variables_(program.scalars.size()) {}
 
   void check() {
     declarations();
-    scalars();
     block(program_.body);
   }
 
  private:
   void declarations() const;
-  void scalars();
   void block(const Block& statements);
   void statement(const Statement& statement);
 
@@ -93,12 +78,13 @@ class Checker {
     return node.op == ScalarOp::kConstant ? node.immediate : otherwise;
   }
 
+  // A number is made once, and has a value from there to the end of the block.
+  enum class State : std::uint8_t { kNotMade, kHere, kOver };
+
   const Program& program_;
-  std::vector<ScalarType> types_;            // by scalar
-  std::vector<std::vector<int>> variables_;  // by scalar: which it is made of, sorted
-  std::vector<bool> made_vectors_;           // usable here
-  std::vector<bool> made_variables_, ever_made_;
-  std::vector<std::pair<bool, int>> made_here_;  // of the open blocks: (is a vector, number)
+  ScalarFacts scalars_;
+  std::vector<State> vectors_, variables_;  // by number
+  std::vector<State*> made_;                // in the open blocks
 };
 
 void Checker::declarations() const {
@@ -137,68 +123,10 @@ void Checker::declarations() const {
   }
 }
 
-void Checker::scalars() {
-  for (std::size_t i = 0; i < program_.scalars.size(); ++i) {
-    const ScalarNode& node = program_.scalars[i];
-    std::vector<int> variables;
-    const auto operand = [&](Scalar scalar, bool truth) {
-      if (scalar.id < 0 || scalar.id >= static_cast<int>(i)) {
-        found("scalar ", i, " is made of scalar ", scalar.id, ", which is not made before it");
-      }
-      const ScalarType type = get(types_, scalar.id);
-      if (type != ScalarType::kBoth && (type == ScalarType::kTruth) != truth) {
-        found("scalar ", i, " needs ", truth ? "a truth value" : "an integer", " and has scalar ",
-              scalar.id);
-      }
-      std::vector<int> both;
-      const std::vector<int>& more = get(variables_, scalar.id);
-      std::set_union(variables.begin(), variables.end(), more.begin(), more.end(),
-                     std::back_inserter(both));
-      variables = std::move(both);
-    };
-    ScalarType type = ScalarType::kInteger;
-    switch (node.op) {
-      case ScalarOp::kConstant:
-        if (!fits_32_bits(node.immediate)) found("constant ", node.immediate, " beyond 32 bits");
-        if (node.immediate == 0 || node.immediate == 1) type = ScalarType::kBoth;
-        break;
-      case ScalarOp::kDeviceId:
-        break;
-      case ScalarOp::kGridIndex:
-        if (!has(program_.grid, static_cast<int>(node.immediate))) {
-          found("index ", node.immediate, " of a grid of ", program_.grid.size(), " dimensions");
-        }
-        break;
-      case ScalarOp::kVariable:
-        variables = {static_cast<int>(i)};
-        break;
-      case ScalarOp::kSelect: {
-        operand(node.a, true);
-        if (!has(types_, node.b.id)) found("scalar ", i, " selects nothing");
-        ScalarType other = get(types_, node.b.id);
-        if (other == ScalarType::kBoth && has(types_, node.c.id)) other = get(types_, node.c.id);
-        operand(node.b, other == ScalarType::kTruth);
-        operand(node.c, other == ScalarType::kTruth);
-        type = other;
-        break;
-      }
-      default:
-        operand(node.a, takes_truths(node.op));
-        operand(node.b, takes_truths(node.op));
-        if (yields_truth(node.op)) type = ScalarType::kTruth;
-    }
-    types_.push_back(type);
-    variables_.push_back(std::move(variables));
-  }
-}
-
 void Checker::block(const Block& statements) {
-  const std::size_t outer = made_here_.size();
+  const std::size_t outer = made_.size();
   for (const Statement& each : statements) statement(each);
-  for (; made_here_.size() > outer; made_here_.pop_back()) {
-    const auto [is_vector, number] = made_here_.back();
-    (is_vector ? made_vectors_ : made_variables_)[static_cast<std::size_t>(number)] = false;
-  }
+  for (; made_.size() > outer; made_.pop_back()) *made_.back() = State::kOver;
 }
 
 void Checker::statement(const Statement& statement) {
@@ -209,8 +137,8 @@ void Checker::statement(const Statement& statement) {
     if (const auto* loop = std::get_if<For>(&statement.what)) {
       make_variable(loop->index);
       block(loop->body);
-      made_here_.pop_back();
-      made_variables_[static_cast<std::size_t>(loop->index.id)] = false;
+      *made_.back() = State::kOver;  // the index
+      made_.pop_back();
     }
   } catch (FoundInProgram& fault) {
     // The innermost statement tells.
@@ -224,8 +152,8 @@ void Checker::statement(const Statement& statement) {
 
 void Checker::known(Scalar scalar, const char* what) const {
   if (!has(program_.scalars, scalar.id)) found(what, " is no scalar of the program");
-  for (const int variable : get(variables_, scalar.id)) {
-    if (!made_variables_[static_cast<std::size_t>(variable)]) {
+  for (const int variable : get(scalars_.variables, scalar.id)) {
+    if (get(variables_, variable) != State::kHere) {
       found(what, " is made of s", variable, ", which has no value here");
     }
   }
@@ -233,7 +161,7 @@ void Checker::known(Scalar scalar, const char* what) const {
 
 void Checker::use(Scalar scalar, ScalarType type, const char* what) const {
   known(scalar, what);
-  const ScalarType have = get(types_, scalar.id);
+  const ScalarType have = get(scalars_.types, scalar.id);
   if (have != type && have != ScalarType::kBoth) {
     found(what, type == ScalarType::kTruth ? " is no truth value" : " is no integer");
   }
@@ -244,15 +172,15 @@ void Checker::make_variable(Scalar variable) {
       get(program_.scalars, variable.id).op != ScalarOp::kVariable) {
     found("the result is no variable of the program");
   }
-  const auto at = static_cast<std::size_t>(variable.id);
-  if (ever_made_[at]) found("s", variable.id, " is made twice");
-  made_variables_[at] = ever_made_[at] = true;
-  made_here_.emplace_back(false, variable.id);
+  State& state = variables_[static_cast<std::size_t>(variable.id)];
+  if (state != State::kNotMade) found("s", variable.id, " is made twice");
+  state = State::kHere;
+  made_.push_back(&state);
 }
 
 const VectorType& Checker::use(Vector vector) const {
   if (!has(program_.vectors, vector.id)) found("there is no vector v", vector.id);
-  if (!made_vectors_[static_cast<std::size_t>(vector.id)]) {
+  if (get(vectors_, vector.id) != State::kHere) {
     found("v", vector.id, " has no value here");
   }
   return get(program_.vectors, vector.id);
@@ -260,10 +188,10 @@ const VectorType& Checker::use(Vector vector) const {
 
 const VectorType& Checker::make(Vector vector) {
   if (!has(program_.vectors, vector.id)) found("there is no vector v", vector.id);
-  const auto at = static_cast<std::size_t>(vector.id);
-  if (made_vectors_[at]) found("v", vector.id, " is made twice");
-  made_vectors_[at] = true;
-  made_here_.emplace_back(true, vector.id);
+  State& state = vectors_[static_cast<std::size_t>(vector.id)];
+  if (state != State::kNotMade) found("v", vector.id, " is made twice");
+  state = State::kHere;
+  made_.push_back(&state);
   const VectorType& type = get(program_.vectors, vector.id);
   for (const std::int64_t extent : type.shape) {
     if (extent < 1) found("v", vector.id, " has shape ", shape_text(type.shape));
