@@ -30,7 +30,7 @@ struct RunOptions {
   int num_calls = 1;     // back to back, without anything between them that orders devices
   bool check_races = true;
   bool check_tiles = true;     // offsets and sizes against the tiles of the chip
-  bool arithmetic = true;      // false: matmuls yield zeros, for kernels whose order alone is asked
+  bool arithmetic = true;      // false: loads and stores are checked and move nothing
   std::int64_t max_steps = 0;  // statements of all devices; 0: as many as it takes
 };
 
