@@ -51,7 +51,9 @@ std::int64_t num_semaphores(const TileShape& shape) {
   for (const TileBody& body : shape.bodies) semaphores += body.out_slots;
   if (shape.gathered) semaphores += shape.x_slots;
   if (shape.num_devices == 1) return semaphores;
-  for (const Side side : kSides) semaphores += shape.num_arrivals(side) + shape.departures;
+  for (const Side side : kSides) {
+    if (shape.num_pieces(side) > 0) semaphores += shape.num_arrivals(side) + shape.departures;
+  }
   const std::int64_t entry = 1;
   return semaphores + entry + (shape.needs_credits() ? 2 : 0);
 }

@@ -75,4 +75,12 @@ std::int64_t vmem_bytes(const Program& program, const Chip& chip) {
   return bytes;
 }
 
+std::int64_t num_semaphores(const Program& program) {
+  std::int64_t count = 0;
+  for (const SemaphoreArray& array : program.semaphores) {
+    if (array.kind != SemaphoreKind::kBarrier) count += num_elements(array.shape);
+  }
+  return count;
+}
+
 }  // namespace cmm::tpu

@@ -221,4 +221,7 @@ std::string check_program(const Program& program, const Chip& chip);
 // VMEM of all scratch, each buffer padded to the chip's tiles.
 std::int64_t vmem_bytes(const Program& program, const Chip& chip);
 
+// Semaphores of the kernel itself: all but the barrier, which lives outside.
+std::int64_t num_semaphores(const Program& program);
+
 }  // namespace cmm::tpu

@@ -152,7 +152,8 @@ std::string why_not_memory(const ReferenceOptions& options, const Chip& chip) {
                " bytes of VMEM (", parts, "), but ", chip.name, " has ", chip.vmem_bytes,
                "; more devices make both smaller (the wavefront kernel streams y)");
   }
-  const std::int64_t semaphores = 5 + 4 * (options.ring.size() - 1);
+  // Second round, x, y and out copies; a departure and an arrival of each hop and direction.
+  const std::int64_t semaphores = 4 + 4 * (options.ring.size() - 1);
   if (semaphores > chip.num_semaphores) {
     return cat("the reference kernel needs ", semaphores, " semaphores for ", options.ring.size(),
                " devices, but ", chip.name, " has ", chip.num_semaphores);

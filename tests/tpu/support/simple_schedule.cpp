@@ -39,7 +39,11 @@ class Scheduler {
     const int chunk = last.free ? std::min(2, num_groups_) : last.groups;
     for (int first = 0; first < num_groups_; first += chunk) {
       const int end = std::min(num_groups_, first + chunk);
-      for (int group = first; group < end; ++group) bring(group);
+      for (int group = first; group < end; ++group) {
+        // What arrives at a hop has been sent in an earlier step.
+        if (group > first && group % groups_per_hop_ == 0) close_step();
+        bring(group);
+      }
       close_step();
       last.free ? multiply_pairs(first, end) : multiply_rectangles(first, end);
       free_slots(first, end);

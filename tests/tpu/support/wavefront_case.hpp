@@ -39,4 +39,7 @@ inline WavefrontOptions options_of(Ring ring, Extents asked, Element element = E
           .out_element = element == Element::kS8 ? Element::kS32 : element};
 }
 
+// Everything at once, drawn at random and small; a case is its seed.
+WavefrontCase random_case(unsigned seed);
+
 }  // namespace cmm::tpu::test

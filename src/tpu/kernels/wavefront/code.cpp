@@ -281,7 +281,10 @@ Code encode(const TileSchedule& schedule) {
   walk(
       schedule, code.forms,
       [&](int step, Lane lane, const Words& words) {
-        lane.name = cat(lane_name(lane.kind, lane.variant), " ", lane.number);
+        // Arrivals are awaited in two places.
+        const bool again = lane.section == Section::kOperands && lane.kind == Kind::kAwaitArrival;
+        lane.name =
+            cat(lane_name(lane.kind, lane.variant), again ? " as operand " : " ", lane.number);
         lane.words = names_of(words);
         if (step == schedule::kNone) {
           code.drain.emplace_back(std::move(lane), words);

@@ -166,18 +166,16 @@ void check_capacity(const Program& program, const Chip& chip) {
                  chip.name, " has ", chip.vmem_bytes,
                  ": fewer slots, or smaller blocks and groups need less"));
   }
-  std::int64_t num_semaphores = 0;
+  const std::int64_t semaphores = num_semaphores(program);
+  if (semaphores <= chip.num_semaphores) return;
   parts.clear();
   for (const SemaphoreArray& semaphore : program.semaphores) {
-    const std::int64_t count = num_elements(semaphore.shape);
-    num_semaphores += count;
-    parts += cat(parts.empty() ? "" : " + ", semaphore.name, " ", count);
+    if (semaphore.kind == SemaphoreKind::kBarrier) continue;
+    parts += cat(parts.empty() ? "" : " + ", semaphore.name, " ", num_elements(semaphore.shape));
   }
-  if (num_semaphores > chip.num_semaphores) {
-    too_much(cat("the wavefront kernel needs ", num_semaphores, " semaphores (", parts, "), but ",
-                 chip.name, " has ", chip.num_semaphores,
-                 ": larger pieces and fewer slots need fewer"));
-  }
+  too_much(cat("the wavefront kernel needs ", semaphores, " semaphores (", parts, "), but ",
+               chip.name, " has ", chip.num_semaphores,
+               ": larger pieces and fewer slots need fewer"));
 }
 
 }  // namespace cmm::tpu::wavefront
