@@ -70,16 +70,16 @@ void print_fused(const Results& results) {
   if (report.is_null()) return;
   std::cout << "### The fused operation, ranks as threads\n\n";
   print_machine(report);
-  const Opponent mpi = opponent(results, "bench_mpi_");
   const Opponent torch = opponent(results, "bench_torch");
-  std::cout << "Medians in ms. T / bound and the speed-ups are medians of the rounds' ratios. In "
-               "brackets: time over the fused operation's.\n"
-            << "- MPI: " << mpi.library << " MPI_Allgatherv, then our product\n"
-            << "- torch: " << torch.library << ", all_gather_into_tensor, then mm\n\n";
+  std::cout
+      << "Medians in ms. T / bound and the speed-ups are medians of the rounds' ratios. torch: "
+      << torch.library
+      << ", all_gather_into_tensor, then mm; in brackets its time over the fused "
+         "operation's.\n\n";
   Table table(
       joined(kProblem, {"fused", "quartiles", "bound", "T / bound",
                         "speed-up over all_gather, product", "over barrier, product in place",
-                        "the same, one rank late", "of L1-fed", "of reading", "MPI", "torch"}));
+                        "the same, one rank late", "of L1-fed", "of reading", "torch"}));
   for (const json& row : report.at("fused")) {
     table.add(joined(
         problem(row),
@@ -89,7 +89,7 @@ void print_fused(const Results& results) {
          row.at("num_ranks") == 1 ? "-"
                                   : number(row.at("late_barrier_then_product_over_late_fused"), 3),
          percent(row.at("share_of_l1_fed")), percent(row.at("share_of_read")),
-         compared(mpi, "all_gather_mpi_then_product", row), compared(torch, "total", row)}));
+         compared(torch, "total", row)}));
   }
   table.print();
 }

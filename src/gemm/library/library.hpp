@@ -37,7 +37,8 @@ class LibraryMatrix {
   std::unique_ptr<Packed> packed_;  // nullptr: y has no elements
 };
 
-// What the library prepares for the products of one rank, kept by shape. Used by one thread.
+// What the library prepares for the products of one rank, kept by shape and number of threads. Used
+// by one thread.
 class LibraryProducts {
  public:
   LibraryProducts();

@@ -160,7 +160,8 @@ LibraryMatrix::~LibraryMatrix() = default;
 std::int64_t LibraryMatrix::bytes() const { return packed_ ? packed_->data.bytes() : 0; }
 
 struct LibraryProducts::Prepared {
-  using Shape = std::tuple<DType, std::int64_t, std::int64_t, std::int64_t>;  // type, rows, k, n
+  // Type, rows, k, n; and the threads, for a product stays with as many as it was prepared for.
+  using Shape = std::tuple<DType, std::int64_t, std::int64_t, std::int64_t, int>;
   struct Ready {
     dnnl::matmul multiply;
     memory x, y, out, scratchpad;
@@ -200,8 +201,8 @@ void LibraryProducts::multiply(const Args& args) {
   const TeamSize team(args.num_threads);
   try {
     if (prepared_ == nullptr) prepared_ = std::make_unique<Prepared>();
-    Prepared::Ready& ready =
-        prepared_->ready(args, y.packed_->layout, {y.dtype(), args.rows, y.k(), y.n()});
+    Prepared::Ready& ready = prepared_->ready(
+        args, y.packed_->layout, {y.dtype(), args.rows, y.k(), y.n(), args.num_threads});
     ready.x.set_data_handle(const_cast<void*>(args.x));  // only read
     ready.y.set_data_handle(y.packed_->data.data());
     ready.out.set_data_handle(args.out);
