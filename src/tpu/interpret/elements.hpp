@@ -13,6 +13,7 @@ namespace cmm::tpu {
 // To the nearest number that the float type has.
 float round_to(Element element, float value);
 
+// What is stored must be numbers that the type has.
 void load_floats(Element element, const std::byte* from, std::span<float> to);
 void store_floats(Element element, std::span<const float> from, std::byte* to);
 void load_integers(Element element, const std::byte* from, std::span<std::int32_t> to);

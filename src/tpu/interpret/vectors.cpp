@@ -1,6 +1,7 @@
 #include "tpu/interpret/vectors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "tpu/interpret/elements.hpp"
@@ -9,51 +10,54 @@
 namespace cmm::tpu {
 namespace {
 
+// In squares that lie in few cache lines on both sides.
 template <class T>
 std::vector<T> transposed(const std::vector<T>& from, std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t kSquare = 16;
   std::vector<T> to(from.size());
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < cols; ++j) {
-      to[static_cast<std::size_t>(j * rows + i)] = from[static_cast<std::size_t>(i * cols + j)];
+  for (std::int64_t row = 0; row < rows; row += kSquare) {
+    for (std::int64_t col = 0; col < cols; col += kSquare) {
+      for (std::int64_t i = row; i < std::min(row + kSquare, rows); ++i) {
+        for (std::int64_t j = col; j < std::min(col + kSquare, cols); ++j) {
+          to[static_cast<std::size_t>(j * rows + i)] = from[static_cast<std::size_t>(i * cols + j)];
+        }
+      }
     }
   }
   return to;
 }
 
-// result [rows, cols] += lhs [rows, inner] · rhs [inner, cols]. Four rows at a time, so that each
-// element of rhs that is loaded is used four times; columns innermost, as vector lanes. Columns are
-// taken in blocks whose four rows of sums stay in the L1 cache.
+// sums [cols] += left [kSteps] · right [kSteps, cols], where a row of right is `stride` long.
+// Columns are vector lanes; a sum is loaded and stored once for kSteps products.
+template <int kSteps, class T>
+void add_products(T* sums, const T* left, const T* right, std::int64_t stride, std::int64_t cols) {
+  std::array<T, kSteps> factors;  // else they are loaded for each column: sums might overlap left
+  std::copy_n(left, kSteps, factors.begin());
+#pragma GCC ivdep
+  for (std::int64_t j = 0; j < cols; ++j) {
+    T sum = sums[j];
+    for (int step = 0; step < kSteps; ++step) sum += factors[step] * right[step * stride + j];
+    sums[j] = sum;
+  }
+}
+
+// result [rows, cols] += lhs [rows, inner] · rhs [inner, cols]. Columns are taken in blocks, so
+// that kSteps rows of rhs and a row of sums stay in a first-level cache of 32 KiB.
 template <class T>
 void multiply(const MatmulShape& shape, const T* lhs, const T* rhs, T* result) {
-  constexpr std::int64_t kRows = 4, kCols = 512;
+  constexpr std::int64_t kSteps = 8, kCols = 512;
   for (std::int64_t first = 0; first < shape.cols; first += kCols) {
     const std::int64_t cols = std::min(kCols, shape.cols - first);
-    for (std::int64_t i = 0; i < shape.rows; i += kRows) {
-      const std::int64_t rows = std::min(kRows, shape.rows - i);
+    for (std::int64_t i = 0; i < shape.rows; ++i) {
       T* const sums = result + i * shape.cols + first;
       const T* const left = lhs + i * shape.inner;
-      for (std::int64_t k = 0; k < shape.inner; ++k) {
-        const T* const right = rhs + k * shape.cols + first;
-        if (rows == kRows) {
-          const T a = left[k], b = left[shape.inner + k], c = left[2 * shape.inner + k],
-                  d = left[3 * shape.inner + k];
-          T *const s0 = sums, *const s1 = s0 + shape.cols, *const s2 = s1 + shape.cols,
-                   *const s3 = s2 + shape.cols;
-#pragma GCC ivdep
-          for (std::int64_t j = 0; j < cols; ++j) {
-            s0[j] += a * right[j];
-            s1[j] += b * right[j];
-            s2[j] += c * right[j];
-            s3[j] += d * right[j];
-          }
-        } else {
-          for (std::int64_t row = 0; row < rows; ++row) {
-            const T a = left[row * shape.inner + k];
-            T* const sum = sums + row * shape.cols;
-#pragma GCC ivdep
-            for (std::int64_t j = 0; j < cols; ++j) sum[j] += a * right[j];
-          }
-        }
+      const T* const right = rhs + first;
+      std::int64_t k = 0;
+      for (; k + kSteps <= shape.inner; k += kSteps) {
+        add_products<kSteps>(sums, left + k, right + k * shape.cols, shape.cols, cols);
+      }
+      for (; k < shape.inner; ++k) {
+        add_products<1>(sums, left + k, right + k * shape.cols, shape.cols, cols);
       }
     }
   }

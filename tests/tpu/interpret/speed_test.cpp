@@ -1,4 +1,4 @@
-// How many interleavings a second. The bounds are ten times what an idle core of 2024 needs: what
+// How many interleavings a second. The bounds are ten times what a core of 2024 needs: what
 // they find is work that has become quadratic.
 #include "base/clock.hpp"
 #include "tpu/interpret/ring_programs.hpp"
