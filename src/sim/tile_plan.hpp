@@ -31,15 +31,24 @@ struct TileParameters {
   schedule::XHome x_home = schedule::XHome::kVmem;
   std::int64_t x_bytes = 0;  // of VMEM for x slots; 0: for all of x
   int passes = 1;            // x is cut into this many runs of hops, y is streamed once for each
-  int sends_per_step = 1;    // of each direction
-  int loads_per_step = 2;    // of y
+  int sends_per_step = 1;    // at most, of each direction
+  int loads_per_step = 2;    // at most, of x and of y
   int y_parts = 1;
   double y_ahead = 0.8;     // bytes of y in flight, over what HBM moves during a step
   double send_ahead = 1.0;  // bytes on a link, over what it moves during a step and a hop
   std::int64_t margin_bytes = std::int64_t{8} << 20;  // of VMEM, for the compiler
 };
-std::string to_text(const TileParameters& parameters);        // one line, parsed by ...
+// One line, as "side_rows=64 piece_rows=32 block_cols=256 bodies=1x1/2,4f/2,2x5/2 order=x ...": a
+// body is groups x blocks, or blocks and f where it is free, and its out slots.
+std::string to_text(const TileParameters& parameters);
 TileParameters parse_tile_parameters(std::string_view text);  // throws Error(kInvalidArgument)
+
+// The shape that these parameters lead to: slots as VMEM allows. Or why there is none.
+struct ShapeOrNot {
+  std::optional<schedule::TileShape> shape;
+  std::string why_not;
+};
+ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters);
 
 struct TilePlan {
   schedule::TileSchedule schedule;

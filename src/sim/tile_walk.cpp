@@ -24,6 +24,8 @@ using schedule::TileStep;
 using Kind = TileAction::Kind;
 using Copies = std::vector<int>;
 
+constexpr std::int64_t kWideCols = 512;
+
 class Walker {
  public:
   Walker(const TileSchedule& schedule, const TileMachine& machine, const WalkOptions& options)
@@ -92,9 +94,7 @@ class Walker {
   void multiply(const TileStep& step) {
     const tpu::Chip& chip = machine_.chip;
     const double begin = engine_.now();
-    const bool wide = shape_.block_cols > kWideCols;
-    spend((wide ? chip.wide_block_cycles : chip.block_cycles) / chip.clock_hz,
-          times_.control_seconds);
+    spend(fill_cycles(chip, shape_) / chip.clock_hz, times_.control_seconds);
     spend(product_cycles(machine_, shape_, step.body) / chip.clock_hz, times_.mxu_seconds);
     if (!options_.spans) return;
     const TileOp& op = step.ops.front();
@@ -209,8 +209,6 @@ class Walker {
     }
   }
 
-  static constexpr std::int64_t kWideCols = 512;
-
   const TileSchedule& schedule_;
   const TileShape& shape_;
   const TileMachine& machine_;
@@ -244,6 +242,10 @@ double product_cycles(const TileMachine& machine, const TileShape& shape, int bo
   return what.blocks * op_cycles(machine.chip, machine.elements.operand, rows,
                                  static_cast<double>(shape.block_k),
                                  static_cast<double>(shape.block_cols));
+}
+
+double fill_cycles(const tpu::Chip& chip, const TileShape& shape) {
+  return shape.block_cols > kWideCols ? chip.wide_block_cycles : chip.block_cycles;
 }
 
 double control_cycles(const tpu::Chip& chip, const TileShape& shape,

@@ -65,6 +65,9 @@ double op_cycles(const tpu::Chip& chip, tpu::Element element, double rows, doubl
 // Of one step's product of this body over one k block, without filling and draining the MXU.
 double product_cycles(const TileMachine& machine, const schedule::TileShape& shape, int body);
 
+// What filling and draining it takes, once in a step.
+double fill_cycles(const tpu::Chip& chip, const schedule::TileShape& shape);
+
 // Control of a step: Chip's cycles for what a row of the table has fields for.
 double control_cycles(const tpu::Chip& chip, const schedule::TileShape& shape,
                       const schedule::TileFields& fields);

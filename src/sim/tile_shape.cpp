@@ -1,0 +1,96 @@
+// From the parameters of a plan to slots.
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.hpp"
+#include "cmm/error.hpp"
+#include "sim/tile_plan.hpp"
+
+namespace cmm::sim {
+namespace {
+
+using schedule::TileBody;
+using schedule::TileShape;
+using schedule::XHome;
+
+// Compile time of libtpu grows with the elements of y that its matmul ops take up: about 5 s for 8M
+// of them, 17 s for 32M; one op of 4M takes some seconds, of 8M more than half a minute.
+constexpr std::int64_t kMaxOpElems = 4'300'000;
+constexpr std::int64_t kMaxKernelElems = 32'000'000;
+
+constexpr int kMaxDepartures = 8;
+// That the compiler keeps for itself beside those of the kernel.
+constexpr int kSpareSemaphores = 6;
+
+std::int64_t compiled_elems(const TileShape& shape) {
+  std::int64_t elems = 0;
+  for (const TileBody& body : shape.bodies) {
+    const std::int64_t ops = body.blocks * shape.block_k * shape.block_cols;
+    elems += ops + ops * (body.groups - 1) / 10;
+  }
+  return elems;
+}
+
+ShapeOrNot no(std::string why) { return {std::nullopt, std::move(why)}; }
+
+}  // namespace
+
+ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters) {
+  TileShape shape = problem.shape;
+  shape.side_rows = parameters.side_rows;
+  shape.piece_rows = parameters.piece_rows;
+  shape.block_cols = parameters.block_cols;
+  shape.block_k = parameters.block_k == 0 ? shape.k : parameters.block_k;
+  shape.x_home = parameters.x_home;
+  shape.y_parts = parameters.y_parts;
+  shape.bodies = parameters.bodies;
+  int most_groups = 1;
+  for (const TileBody& body : shape.bodies) most_groups = std::max(most_groups, body.groups);
+  shape.x_slots = most_groups;
+  try {
+    check_tile_shape(shape);
+  } catch (const Error& error) {
+    return no(error.what());
+  }
+  if (parameters.passes < 1 || parameters.passes > shape.num_devices)
+    return no(cat("passes is ", parameters.passes, "; it must be within 1..", shape.num_devices));
+
+  const std::int64_t num_groups = shape.num_devices * shape.num_groups();
+  const int num_blocks = shape.num_blocks();
+  const auto& elements = problem.machine.elements;
+  const std::int64_t x_bytes = x_slot_bytes(shape, elements);
+  const std::int64_t y_bytes = y_slot_bytes(shape, elements);
+  const std::int64_t vmem = problem.machine.chip.vmem_bytes - parameters.margin_bytes;
+  const std::int64_t left = vmem - out_bytes(shape, elements);
+
+  const std::int64_t x_most = parameters.x_bytes > 0 ? parameters.x_bytes / x_bytes : num_groups;
+  std::int64_t x_slots = std::min(x_most, num_groups);
+  if (x_slots < num_groups) x_slots -= x_slots % most_groups;
+  const bool forwards_from_slots = shape.x_home == XHome::kVmem && shape.num_devices > 2;
+  const std::int64_t x_least = std::min(
+      num_groups, forwards_from_slots ? std::max<std::int64_t>(shape.num_groups() + 1, most_groups)
+                                      : most_groups);
+  const std::int64_t num_loads = static_cast<std::int64_t>(num_blocks) * parameters.passes;
+  const std::int64_t y_slots = std::min(num_loads, (left - x_slots * x_bytes) / y_bytes);
+  if (x_slots < x_least || y_slots < 1)
+    return no(cat("VMEM of ", vmem, " bytes, less the margin, holds ", x_slots, " x slots of ",
+                  x_bytes, " bytes, of which ", x_least, " are needed, and ", y_slots,
+                  " y slots of ", y_bytes));
+  if (y_slots < num_blocks && x_slots < num_groups && parameters.passes == 1)
+    return no("neither all of x nor all of y fits into VMEM, and there is but one pass");
+  shape.x_slots = static_cast<int>(x_slots);
+  shape.y_slots = static_cast<int>(y_slots);
+
+  const std::int64_t sends = (shape.num_devices - 1) * shape.num_pieces(schedule::Side::kForward);
+  shape.departures = static_cast<int>(std::clamp<std::int64_t>(sends, 1, kMaxDepartures));
+  if (num_semaphores(shape) + kSpareSemaphores > problem.machine.chip.num_semaphores)
+    return no(cat("takes ", num_semaphores(shape), " semaphores; the chip has ",
+                  problem.machine.chip.num_semaphores));
+  if (shape.block_k * shape.block_cols > kMaxOpElems || compiled_elems(shape) > kMaxKernelElems)
+    return no(cat("takes too long to compile: ", shape.block_k * shape.block_cols,
+                  " elements of y in one op and ", compiled_elems(shape), " in all; at most ",
+                  kMaxOpElems, " and ", kMaxKernelElems));
+  return {shape, {}};
+}
+
+}  // namespace cmm::sim
