@@ -20,19 +20,23 @@ enum class MutantKind {
   kNeighbour,   // forward instead of backward and the other way round, in one statement or in all
   kSlot,        // another slot of a buffer
   kFewerSlots,  // a buffer with one slot less, used in turn
-  kSemaphore,   // another semaphore of an array, or the departure's and the arrival's exchanged
+  kSemaphore,   // another semaphore of an array
   kOffset,      // one tile further, the last one back at the first
   kAmount,      // one more or less: signals, or a tile's bytes of a copy
-  kOrder,       // a start before the wait that stands before it
+  kOrder,       // a wait after the start, or the product, before which it stands
+  kTableDrop,   // -1 instead of an entry of the table: no such action
+  kTableEntry,  // an entry of the table one more or one less, within its range
 };
 std::string_view kind_name(MutantKind kind);  // "drop start", ...
 
 // What of a kernel a mutant changes: -1 and nothing where that is not what it is about.
 struct MutantTarget {
-  int statement = -1;  // in the order they are written
-  // Arrays whose rounds are left out; of a kOrder, those that the wait waits for.
+  int statement = -1;           // in the order they are written; of a kOrder, the start
+  std::vector<int> waits = {};  // of a kOrder: those that stood before it
+  // Arrays whose rounds are left out; of a kOrder, those that the waits wait for.
   std::vector<int> semaphores = {};
   int buffer = -1;  // that has fewer slots
+  int word = -1;    // of the table
 };
 
 struct Mutant {
@@ -44,8 +48,8 @@ struct Mutant {
   std::function<Kernel()> make;
 };
 
-// Of the statements of the program that are run. A change that is none is left out: another slot of
-// one, other neighbours in a ring of two.
+// Of the statements of the program that are run, and of the entries of the table where there is
+// one. A change that is none is left out: another slot of one, other neighbours in a ring of two.
 std::vector<Mutant> mutants(const Kernel& kernel, const Chip& chip);
 
 // The rule that says why a mutant of this kernel changes nothing that anyone could see, or "".

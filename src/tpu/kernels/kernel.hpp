@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tpu/builder.hpp"
@@ -35,6 +36,19 @@ struct Extents {
   std::vector<std::int64_t> cols;  // of one device, of each right side
 };
 
+// What the words of a table mean, row by row: a row is a step. Words of products share their
+// places: what such a word means depends on the body that the row's step runs.
+struct TableLayout {
+  struct Field {
+    std::string name;  // "send forward 0: piece"
+    int at = 0;        // in its row
+    int body = -1;     // -1: whatever body
+  };
+  int width = 0;  // words of a row
+  int body_at = 0;
+  std::vector<Field> fields;
+};
+
 struct Kernel {
   Program program;
   Ring ring;
@@ -51,6 +65,7 @@ struct Kernel {
   // side, then gathered x [P * shard_rows, k] where it is asked for; the reference kernel has its
   // scratch for x there, which is no result.
   std::vector<std::int32_t> table;
+  TableLayout table_layout;
   bool gathered = false;
 };
 

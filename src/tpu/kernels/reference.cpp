@@ -361,6 +361,7 @@ Kernel reference_kernel(const ReferenceOptions& options, const Chip& chip) {
           .out_element = options.element,
           .rhs_transposed = options.rhs_transposed,
           .table = {},
+          .table_layout = {},
           .gathered = false};
 }
 

@@ -193,6 +193,23 @@ class Body {
   Scalar step_, row_;
 };
 
+TableLayout layout_of(const Code& code) {
+  TableLayout layout = {.width = code.width, .body_at = code.product_at, .fields = {}};
+  for (const Lane& lane : code.lanes) {
+    for (std::size_t i = 0; i < lane.words.size(); ++i) {
+      layout.fields.push_back({cat(lane.name, ": ", lane.words[i]), lane.at + static_cast<int>(i)});
+    }
+  }
+  layout.fields.push_back({"product: body", code.product_at});
+  for (int body = 0; body < static_cast<int>(code.product_words.size()); ++body) {
+    int at = code.product_at;
+    for (const std::string& name : code.product_words[static_cast<std::size_t>(body)]) {
+      layout.fields.push_back({cat("product of body ", body, ": ", name), ++at, body});
+    }
+  }
+  return layout;
+}
+
 }  // namespace
 
 TileShape padded_shape(const WavefrontOptions& options, const Chip& chip) {
@@ -204,24 +221,6 @@ TileShape padded_shape(const WavefrontOptions& options, const Chip& chip) {
   shape.k = round_up(options.asked.k, kLanes);
   for (const std::int64_t cols : options.asked.cols) shape.cols.push_back(round_up(cols, kLanes));
   return shape;
-}
-
-TableLayout table_layout(const TileSchedule& schedule) {
-  const Code code = wavefront::encode(schedule);
-  TableLayout layout = {.width = code.width, .fields = {}};
-  for (const Lane& lane : code.lanes) {
-    for (std::size_t i = 0; i < lane.words.size(); ++i) {
-      layout.fields.push_back({cat(lane.name, ": ", lane.words[i]), lane.at + static_cast<int>(i)});
-    }
-  }
-  layout.fields.push_back({"product: body", code.product_at});
-  for (std::size_t body = 0; body < code.product_words.size(); ++body) {
-    int at = code.product_at;
-    for (const std::string& name : code.product_words[body]) {
-      layout.fields.push_back({cat("product of body ", body, ": ", name), ++at});
-    }
-  }
-  return layout;
 }
 
 Kernel wavefront_kernel(const TileSchedule& schedule, const WavefrontOptions& options,
@@ -261,6 +260,7 @@ Kernel wavefront_kernel(const TileSchedule& schedule, const WavefrontOptions& op
           .out_element = options.out_element,
           .rhs_transposed = options.rhs_transposed,
           .table = code.table,
+          .table_layout = layout_of(code),
           .gathered = shape.gathered};
 }
 

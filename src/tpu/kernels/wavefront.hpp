@@ -17,17 +17,6 @@ struct WavefrontOptions {
   bool debug = false;
 };
 
-// Where the fields of a row are. The numbers of actions of each kind are the largest of any step.
-struct TableLayout {
-  struct Field {
-    std::string name;  // "send forward 0: piece"
-    int at = 0;
-  };
-  int width = 0;  // words of a row
-  std::vector<Field> fields;
-};
-TableLayout table_layout(const schedule::TileSchedule& schedule);
-
 // Throws Error(kInvalidArgument) where the schedule and the options do not fit each other, and
 // Error(kUnsupported) where the chip cannot hold the kernel: the message has the bytes of each
 // buffer, the number of semaphores or the words of the table, and what the chip has.

@@ -26,5 +26,7 @@ std::vector<Mutation> statement_mutations(const Kernel& kernel, const Chip& chip
                                           const std::vector<bool>& is_run);
 // Of several statements: rounds of signals, all neighbours, fewer slots, order.
 std::vector<Mutation> joint_mutations(const Kernel& kernel, const std::vector<bool>& is_run);
+// Of the entries of the table; none where there is no table.
+std::vector<Mutation> table_mutations(const Kernel& kernel);
 
 }  // namespace cmm::tpu

@@ -43,6 +43,15 @@ void for_each_statement(Block& block, const Visit& visit) {
   visit_block(block, visit, number);
 }
 
+Statement statement_at(const Program& program, int number) {
+  Block body = program.body;
+  Statement found;
+  for_each_statement(body, [&](Statement& statement, int at) {
+    if (at == number) found = statement;
+  });
+  return found;
+}
+
 void drop_statements(Program& program, const Which& which) {
   int number = 0;
   drop_from(program.body, which, number);

@@ -17,6 +17,8 @@ namespace cmm::tpu {
 using Visit = std::function<void(Statement&, int number)>;
 void for_each_statement(Block& block, const Visit& visit);
 
+Statement statement_at(const Program& program, int number);
+
 // What a block of a program holds, if that is the block of an If, For or Scope; else null.
 Block* body_of(Statement& statement);
 

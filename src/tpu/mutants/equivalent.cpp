@@ -3,58 +3,37 @@
 #include <variant>
 
 #include "tpu/mutants.hpp"
+#include "tpu/mutants/departures.hpp"
 #include "tpu/mutants/edit.hpp"
+#include "tpu/mutants/table.hpp"
+#include "tpu/mutants/x_slots.hpp"
 
 namespace cmm::tpu {
 namespace {
 
-// The one of the entry's two semaphores that is the kernel's own.
-bool is_second_round(const Program& program, int array) {
-  const SemaphoreArray& of = program.semaphores[static_cast<std::size_t>(array)];
-  return of.kind == SemaphoreKind::kRegular && of.shape.empty();
+const SemaphoreArray& array_of(const Program& program, int number) {
+  return program.semaphores[static_cast<std::size_t>(number)];
 }
 
-Statement statement_at(const Kernel& kernel, int number) {
-  Program program = kernel.program;
-  Statement found;
-  for_each_statement(program.body, [&](Statement& statement, int at) {
-    if (at == number) found = statement;
-  });
-  return found;
+// The one of the entry's two semaphores that is the kernel's own.
+bool is_second_round(const Program& program, int array) {
+  const SemaphoreArray& of = array_of(program, array);
+  return of.kind == SemaphoreKind::kRegular && of.shape.empty();
 }
 
 bool weakens_second_round(const Kernel& kernel, const Mutant& mutant) {
   const Program& program = kernel.program;
-  if (mutant.kind == MutantKind::kDropRound || mutant.kind == MutantKind::kOrder) {
-    const std::vector<int>& arrays = mutant.target.semaphores;
+  const std::vector<int>& arrays = mutant.target.semaphores;
+  const bool weakens_order =
+      mutant.kind == MutantKind::kDropRound || mutant.kind == MutantKind::kOrder;
+  if (weakens_order) {
     return std::all_of(arrays.begin(), arrays.end(),
                        [&](int array) { return is_second_round(program, array); });
   }
   if (mutant.kind != MutantKind::kNeighbour || mutant.target.statement < 0) return false;
-  const Statement statement = statement_at(kernel, mutant.target.statement);
+  const Statement statement = statement_at(kernel.program, mutant.target.statement);
   const auto* signal = std::get_if<Signal>(&statement.what);
   return signal != nullptr && is_second_round(program, signal->semaphore.array);
-}
-
-// Every wait for a departure stands before one for an arrival, at the same place of its array.
-bool awaits_both_sides_together(const Kernel& kernel) {
-  Program program = kernel.program;
-  const AwaitCopy* departure = nullptr;
-  bool together = true;
-  for_each_statement(program.body, [&](Statement& statement, int) {
-    const auto* await = std::get_if<AwaitCopy>(&statement.what);
-    const bool is_arrival = await != nullptr && await->side == AwaitCopy::Side::kArrival;
-    const bool is_pair =
-        departure != nullptr && is_arrival && departure->semaphore.index == await->semaphore.index;
-    if ((departure != nullptr || is_arrival) && !is_pair) together = false;
-    departure = await != nullptr && await->side == AwaitCopy::Side::kDeparture ? await : nullptr;
-  });
-  return together && departure == nullptr;
-}
-
-bool exchanges_sides(const Mutant& mutant) {
-  return mutant.kind == MutantKind::kSemaphore &&
-         mutant.name.find("departure and arrival exchanged") != std::string::npos;
 }
 
 // Of the reference kernel, whose grid is [P + 2, grid_n, grid_k].
@@ -64,6 +43,66 @@ bool shares_x_slot_between_k_blocks(const Kernel& kernel, const Mutant& mutant) 
   return buffer.name == "x slots" && kernel.program.grid[2] > 1;
 }
 
+// Whether the copies that raise a semaphore of the array are all local and share no buffer with
+// `start`; or the array counts credits, and `start` does not go where they come from.
+bool start_needs_no_wait(const Kernel& kernel, const StartCopy& start,
+                         const SemaphoreRef& awaited) {
+  bool needs = false;
+  Program program = kernel.program;
+  for_each_statement(program.body, [&](Statement& statement, int) {
+    if (const auto* copy = std::get_if<StartCopy>(&statement.what)) {
+      const bool raises = copy->arrival.array == awaited.array ||
+                          (copy->remote && copy->remote->departure.array == awaited.array);
+      if (!raises) return;
+      for (const int buffer : {copy->source.buffer, copy->target.buffer}) {
+        needs |= buffer == start.source.buffer || buffer == start.target.buffer;
+      }
+      needs |= copy->remote.has_value();
+    }
+    // A signal sent one way comes from the other.
+    if (const auto* signal = std::get_if<Signal>(&statement.what)) {
+      if (signal->semaphore.array != awaited.array) return;
+      const bool same = signal->semaphore.index == awaited.index;
+      needs |= !start.remote || (same && signal->device != start.remote->device);
+    }
+  });
+  return !needs;
+}
+
+bool moves_start_before_wait_of_others(const Kernel& kernel, const Mutant& mutant) {
+  if (mutant.kind != MutantKind::kOrder || mutant.target.waits.size() != 1 ||
+      mutant.target.statement < 0) {
+    return false;
+  }
+  const Statement started = statement_at(kernel.program, mutant.target.statement);
+  Statement waits = statement_at(kernel.program, mutant.target.waits[0]);
+  const auto* start = std::get_if<StartCopy>(&started.what);
+  return start != nullptr && start_needs_no_wait(kernel, *start, *semaphores_of(waits)[0]);
+}
+
+// The k block of a product says whether it is the first or the last, and no more.
+bool keeps_first_and_last_k_block(const Kernel& kernel, const Mutant& mutant) {
+  if (mutant.target.word < 0) return false;
+  const TableWord word = table_word(kernel, mutant.target.word);
+  if (!word.name.starts_with("product of body ") || !word.name.ends_with(": k block")) return false;
+  const std::int32_t changed = mutant.make().table[static_cast<std::size_t>(mutant.target.word)];
+  const std::int32_t last = largest_word(kernel, word.name);
+  // Of two blocks, the one that is not the last is the first.
+  const auto is_first = [&](std::int32_t block) { return last > 1 && block == 0; };
+  return changed <= last && word.value != last && changed != last &&
+         is_first(word.value) == is_first(changed);
+}
+
+// What has come is sent on out of its slot; where a slot's side is one piece, whichever it is.
+bool renames_only_piece_of_slot(const Kernel& kernel, const Mutant& mutant) {
+  if (mutant.kind != MutantKind::kTableEntry) return false;
+  const TableWord word = table_word(kernel, mutant.target.word);
+  if (!word.name.starts_with("send ") || !word.name.ends_with(": piece")) return false;
+  const std::string lane = word.name.substr(0, word.name.find(':'));
+  const auto slot = word_in_row(kernel, word.row, lane + ": slot");
+  return slot && *slot >= 0 && pieces_fill_sides(kernel);
+}
+
 }  // namespace
 
 std::string why_equivalent(const Kernel& kernel, const Mutant& mutant) {
@@ -71,11 +110,28 @@ std::string why_equivalent(const Kernel& kernel, const Mutant& mutant) {
     return "second round: no device leaves a call before all have entered it, as it needs their "
            "rows, so that the first round alone cannot be passed too early";
   }
-  if (exchanges_sides(mutant) && awaits_both_sides_together(kernel)) {
-    return "sides awaited together: both waits take the same bytes of the same two copies";
-  }
   if (shares_x_slot_between_k_blocks(kernel, mutant)) {
     return "k blocks apart: a load and the product beside it are of different k blocks";
+  }
+  if (moves_start_before_wait_of_others(kernel, mutant)) {
+    return "wait of others: what is started touches nothing that the wait is for";
+  }
+  if (exchanges_departures(kernel, mutant)) {
+    return "departures exchanged: as many waits meet as many departures, and no slot is filled "
+           "again that one of them guards";
+  }
+  if (keeps_first_and_last_k_block(kernel, mutant)) {
+    return "k block in between: a product asks only whether its k block is the first or the last";
+  }
+  if (renames_only_piece_of_slot(kernel, mutant)) {
+    return "one piece a side: what is sent on is all of the slot's side, whichever piece it is";
+  }
+  if (reads_the_same_rows(kernel, mutant)) {
+    return "same rows: they lie in both slots";
+  }
+  if (loads_beside_no_product(kernel, mutant)) {
+    return "one slot in turn: every step loads what it multiplies, after the step before has "
+           "multiplied";
   }
   return "";
 }

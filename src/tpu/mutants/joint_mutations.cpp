@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "tpu/mutants/changes.hpp"
+#include "tpu/mutants/x_slots.hpp"
 
 namespace cmm::tpu {
 namespace {
@@ -63,86 +64,78 @@ void add_neighbours(const Kernel& kernel, std::vector<Mutation>& mutations) {
                        }});
 }
 
-// Dimensions of buffers along which every slice has one slot.
-void add_fewer_slots(const Kernel& kernel, std::vector<Mutation>& mutations) {
+// Slots lie along the first of three dimensions; what takes several at once takes its turn with as
+// many. A buffer that nothing uses has none.
+void add_fewer_slots(const Kernel& kernel, const std::vector<bool>& is_run,
+                     std::vector<Mutation>& mutations) {
   Program program = kernel.program;
   for (int buffer = 0; buffer < static_cast<int>(program.buffers.size()); ++buffer) {
     const Buffer& of = program.buffers[static_cast<std::size_t>(buffer)];
-    for (std::size_t d = 0; d < of.shape.size(); ++d) {
-      bool slots = of.shape[d] >= 2;
-      for_each_statement(program.body, [&](Statement& statement, int) {
-        for (const Slice* slice : accessed_slices(statement)) {
-          slots = slots && (slice->buffer != buffer || static_cast<int>(d) < slice->num_squeezed);
-        }
-      });
-      if (!slots) continue;
-      const std::int64_t fewer = of.shape[d] - 1;
-      MutantTarget target;
-      target.buffer = buffer;
-      mutations.push_back({.kind = MutantKind::kFewerSlots,
-                           .name = cat(of.name, " in ", fewer, " slots in turn, not ", of.shape[d]),
-                           .target = target,
-                           .apply = [buffer, d, fewer](Kernel& changed) {
-                             rewrite(changed.program, [&](Builder& builder, Program& open) {
-                               for_each_statement(open.body, [&](Statement& statement, int) {
-                                 for (Slice* slice : accessed_slices(statement)) {
-                                   if (slice->buffer != buffer) continue;
-                                   slice->offsets[d] =
-                                       builder.rem(slice->offsets[d], builder.constant(fewer));
-                                 }
-                               });
+    std::int64_t most = 0;
+    for_each_statement(program.body, [&](Statement& statement, int number) {
+      if (!is_run[static_cast<std::size_t>(number)]) return;
+      for (const Slice* slice : accessed_slices(statement)) {
+        if (slice->buffer == buffer) most = std::max(most, slice->sizes[0]);
+      }
+    });
+    if (of.shape.size() != 3 || most == 0 || of.shape[0] < 2 * most) continue;
+    if (of.name == "x slots" && fills_x_slots_once(kernel)) continue;
+    const std::int64_t fewer = of.shape[0] - most;
+    MutantTarget target;
+    target.buffer = buffer;
+    mutations.push_back({.kind = MutantKind::kFewerSlots,
+                         .name = cat(of.name, " as if it were ", fewer, " long, not ", of.shape[0]),
+                         .target = target,
+                         .apply = [buffer, fewer](Kernel& changed) {
+                           rewrite(changed.program, [&](Builder& builder, Program& open) {
+                             for_each_statement(open.body, [&](Statement& statement, int) {
+                               for (Slice* slice : accessed_slices(statement)) {
+                                 if (slice->buffer != buffer) continue;
+                                 slice->offsets[0] =
+                                     builder.rem(slice->offsets[0], builder.constant(fewer));
+                               }
                              });
-                           }});
-    }
+                           });
+                         }});
   }
 }
 
 struct Effects {
   bool waits = false;
   bool starts = false;
+  bool uses = false;  // loads or stores vectors
 };
 Effects effects_of(Statement& statement) {
-  Effects effects;
-  effects.waits = std::holds_alternative<AwaitCopy>(statement.what) ||
-                  std::holds_alternative<Await>(statement.what);
-  effects.starts = std::holds_alternative<StartCopy>(statement.what) ||
-                   std::holds_alternative<Signal>(statement.what);
+  const auto& what = statement.what;
+  Effects effects = {
+      .waits = std::holds_alternative<AwaitCopy>(what) || std::holds_alternative<Await>(what),
+      .starts = std::holds_alternative<StartCopy>(what) || std::holds_alternative<Signal>(what),
+      .uses =
+          std::holds_alternative<LoadVector>(what) || std::holds_alternative<StoreVector>(what)};
   if (Block* body = body_of(statement)) {
     for (Statement& inner : *body) {
       const Effects of_inner = effects_of(inner);
       effects.waits |= of_inner.waits;
       effects.starts |= of_inner.starts;
+      effects.uses |= of_inner.uses;
     }
   }
   return effects;
 }
 
-// Places (block, wait, start): a wait, and the next statement that does more than read a scalar,
-// which starts something.
-void find_waits_before_starts(Block& block,
+// Places (block, wait, other): a wait, and the next statement that does more than read a scalar,
+// which starts something or works with vectors.
+void find_waits_before_others(Block& block,
                               const std::function<void(Block&, std::size_t, std::size_t)>& found) {
   std::size_t wait = block.size();
   for (std::size_t i = 0; i < block.size(); ++i) {
-    if (Block* body = body_of(block[i])) find_waits_before_starts(*body, found);
+    if (Block* body = body_of(block[i])) find_waits_before_others(*body, found);
     if (std::holds_alternative<ReadScalar>(block[i].what)) continue;
     const Effects effects = effects_of(block[i]);
-    if (wait < block.size() && effects.starts && !effects.waits) found(block, wait, i);
-    wait = effects.waits && !effects.starts ? i : block.size();
+    const bool does = effects.starts || effects.uses;
+    if (wait < block.size() && does && !effects.waits) found(block, wait, i);
+    wait = effects.waits && !does ? i : block.size();
   }
-}
-
-std::vector<int> awaited(Statement& statement) {
-  std::vector<int> arrays;
-  for (const SemaphoreRef* semaphore : semaphores_of(statement)) {
-    arrays.push_back(semaphore->array);
-  }
-  if (Block* body = body_of(statement)) {
-    for (Statement& inner : *body) {
-      const std::vector<int> of_inner = awaited(inner);
-      arrays.insert(arrays.end(), of_inner.begin(), of_inner.end());
-    }
-  }
-  return arrays;
 }
 
 void add_orders(const Kernel& kernel, const std::vector<bool>& is_run,
@@ -152,25 +145,38 @@ void add_orders(const Kernel& kernel, const std::vector<bool>& is_run,
   std::map<const Statement*, int> numbers;
   for_each_statement(program.body,
                      [&](Statement& statement, int number) { numbers[&statement] = number; });
-  // A wait or start in an If or Scope stands for what is in it.
-  const auto innermost = [](Statement& statement) {
-    Statement* inner = &statement;
-    while (Block* body = body_of(*inner)) inner = &body->front();
-    return inner;
+  // The first thing within an If or Scope that waits, starts or works with vectors stands for it.
+  const std::function<Statement*(Statement&)> effect_of = [&](Statement& statement) -> Statement* {
+    if (!semaphores_of(statement).empty() || !accessed_slices(statement).empty()) return &statement;
+    if (Block* body = body_of(statement)) {
+      for (Statement& inner : *body) {
+        if (Statement* effect = effect_of(inner)) return effect;
+      }
+    }
+    return nullptr;
   };
   int place = -1;
-  find_waits_before_starts(program.body, [&](Block& block, std::size_t wait, std::size_t start) {
+  find_waits_before_others(program.body, [&](Block& block, std::size_t wait, std::size_t other) {
     ++place;
-    const Statement* const waits = innermost(block[wait]);
-    const Statement* const starts = innermost(block[start]);
+    const Statement* const waits = effect_of(block[wait]);
+    const Statement* const starts = effect_of(block[other]);
     const int number = numbers[starts];
     if (!is_run[static_cast<std::size_t>(number)] ||
         !is_run[static_cast<std::size_t>(numbers[waits])]) {
       return;
     }
     MutantTarget target;
-    target.statement = number;
-    target.semaphores = awaited(block[wait]);
+    if (!effects_of(block[other]).uses) target.statement = number;
+    const auto add_waits = [&](auto& self, Statement& statement) -> void {
+      for (const SemaphoreRef* semaphore : semaphores_of(statement)) {
+        target.waits.push_back(numbers[&statement]);
+        target.semaphores.push_back(semaphore->array);
+      }
+      if (Block* body = body_of(statement)) {
+        for (Statement& inner : *body) self(self, inner);
+      }
+    };
+    add_waits(add_waits, block[wait]);
     mutations.push_back(
         {.kind = MutantKind::kOrder,
          .name = cat(short_text(writer, program, *starts), ", statement ", number, ": before ",
@@ -178,7 +184,7 @@ void add_orders(const Kernel& kernel, const std::vector<bool>& is_run,
          .target = target,
          .apply = [place](Kernel& changed) {
            int at = 0;
-           find_waits_before_starts(
+           find_waits_before_others(
                changed.program.body, [&](Block& open, std::size_t from, std::size_t to) {
                  if (at++ != place) return;
                  const auto first = open.begin() + static_cast<std::ptrdiff_t>(from);
@@ -194,7 +200,7 @@ std::vector<Mutation> joint_mutations(const Kernel& kernel, const std::vector<bo
   std::vector<Mutation> mutations;
   add_rounds(kernel.program, mutations);
   add_neighbours(kernel, mutations);
-  add_fewer_slots(kernel, mutations);
+  add_fewer_slots(kernel, is_run, mutations);
   add_orders(kernel, is_run, mutations);
   return mutations;
 }

@@ -11,17 +11,19 @@
 namespace cmm::tpu {
 
 std::string_view kind_name(MutantKind kind) {
-  constexpr std::array<std::string_view, 12> kNames = {
-      "drop start", "drop await",  "drop signal", "drop round", "drop store", "neighbour",
-      "slot",       "fewer slots", "semaphore",   "offset",     "amount",     "order"};
+  constexpr std::array<std::string_view, 14> kNames = {
+      "drop start", "drop await", "drop signal", "drop round", "drop store",
+      "neighbour",  "slot",       "fewer slots", "semaphore",  "offset",
+      "amount",     "order",      "table drop",  "table entry"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::vector<Mutant> mutants(const Kernel& kernel, const Chip& chip) {
   const std::vector<bool> is_run = statements_run(kernel, chip);
   std::vector<Mutation> mutations = statement_mutations(kernel, chip, is_run);
-  std::vector<Mutation> joint = joint_mutations(kernel, is_run);
-  mutations.insert(mutations.end(), joint.begin(), joint.end());
+  for (const auto& more : {joint_mutations(kernel, is_run), table_mutations(kernel)}) {
+    mutations.insert(mutations.end(), more.begin(), more.end());
+  }
   const auto original = std::make_shared<const Kernel>(kernel);
   std::vector<Mutant> result;
   for (Mutation& mutation : mutations) {

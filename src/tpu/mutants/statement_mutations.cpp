@@ -98,13 +98,6 @@ class OfStatement {
         }
       }
     }
-    const auto* copy = std::get_if<StartCopy>(&statement_.what);
-    if (copy == nullptr || !copy->remote) return;
-    add(MutantKind::kSemaphore, "departure and arrival exchanged",
-        [](Builder&, Statement& statement) {
-          auto& start = std::get<StartCopy>(statement.what);
-          std::swap(start.arrival, start.remote->departure);
-        });
   }
 
   static Scalar* amount_of(Statement& statement) {

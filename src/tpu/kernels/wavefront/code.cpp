@@ -95,6 +95,18 @@ class Encoder {
   }
 
   Words product(const TileStep& step) {
+    Words words = words_of_product(step);
+    if (step.k_block + 1 < shape_.num_k_blocks()) {  // only the last k block goes to an out slot
+      for (Word& word : words) {
+        const bool is_operand = word.name.starts_with("x slot") || word.name.starts_with("y slot");
+        if (!is_operand && word.name != "k block") word.value = schedule::kNone;
+      }
+    }
+    return words;
+  }
+
+ private:
+  Words words_of_product(const TileStep& step) {
     const auto body_number = static_cast<std::size_t>(step.body);
     const schedule::TileBody& body = shape_.bodies[body_number];
     Words words = {{"out slot", step.out_slot}};
@@ -132,7 +144,6 @@ class Encoder {
     return words;
   }
 
- private:
   // Adds the word that tells which form it is, where there is more than one.
   template <class Form>
   static void add_form(Words& words, std::string name, Forms<Form>& forms, const Form& form) {
@@ -190,7 +201,9 @@ class Encoder {
     const SideRows rows = group_rows(action.group);
     loaded_x_[static_cast<std::size_t>(action.slot)] = rows;
     Words words = {{"slot", action.slot}, {"group", action.group}};
-    if (shape_.x_home == XHome::kHbm) words.push_back({"hop", action.hop});
+    if (shape_.x_home == XHome::kHbm) {  // the own group comes out of the input x
+      words.push_back({"hop", action.hop == 0 ? schedule::kNone : action.hop});
+    }
     if (shape_.num_k_blocks() > 1) words.push_back({"k block", action.k_block});
     add_form(words, "form", forms_.x_loads, LoadXForm{action.hop == 0, rows});
     return words;

@@ -6,6 +6,8 @@
 //
 //   | waits ... | starts ... | operands ... | product: body, words of that body | after ... |
 //
+// Further words that the step does not read are -1, too.
+//
 // Sizes of copies are static in a kernel. Where rows or columns are ragged it has a *form* of the
 // copy for each size that occurs, and a word tells which; where only one occurs there is no such
 // word.

@@ -1,0 +1,12 @@
+// Departures that are counted by other semaphores than those that are awaited for them.
+#pragma once
+
+#include "tpu/mutants.hpp"
+
+namespace cmm::tpu {
+
+// Whether the mutant, of a table-driven kernel without credits, lets sends count on other
+// departure semaphores of their array, and each wait still finds one: a replay of the table.
+bool exchanges_departures(const Kernel& kernel, const Mutant& mutant);
+
+}  // namespace cmm::tpu

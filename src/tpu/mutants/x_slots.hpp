@@ -1,0 +1,17 @@
+// Which rows of x lie in which slot, where a table says what is loaded into slots: a replay of it.
+#pragma once
+
+#include "tpu/mutants.hpp"
+
+namespace cmm::tpu {
+
+// No x slot of a table-driven kernel is filled twice: they are not used in turn.
+bool fills_x_slots_once(const Kernel& kernel);
+
+// A product reads another x slot, in which the same rows lie and have been awaited.
+bool reads_the_same_rows(const Kernel& kernel, const Mutant& mutant);
+
+// One x slot instead of two, where every step loads what it multiplies and nothing else.
+bool loads_beside_no_product(const Kernel& kernel, const Mutant& mutant);
+
+}  // namespace cmm::tpu

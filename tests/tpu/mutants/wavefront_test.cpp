@@ -1,0 +1,57 @@
+// The verifier sees every small fault of wavefront kernels that changes anything: of the statements
+// of their body, and of every word of their table.
+#include <gtest/gtest.h>
+
+#include "tpu/mutants/expect_caught.hpp"
+#include "tpu/support/chips.hpp"
+#include "tpu/support/simple_schedule.hpp"
+#include "tpu/support/wavefront_case.hpp"
+
+namespace cmm::tpu {
+namespace {
+
+using schedule::XHome;
+using test::options_of;
+using test::small_case;
+using test::WavefrontCase;
+
+void expect_caught(const WavefrontCase& of) {
+  const Chip chip = test::chip_of_generation(of.generation);
+  test::expect_all_mutants_caught(
+      wavefront_kernel(cmm::test::simple_schedule(of.shape), of.options, chip), chip);
+}
+
+WavefrontCase on_devices(int num_devices, std::int64_t k = 128) {
+  return small_case("", options_of({{num_devices}, 0}, {16 * num_devices, k, {256}}));
+}
+
+TEST(WavefrontMutants, OfXInSlotsOfItsOwn) {
+  for (const int num_devices : {2, 3, 4}) expect_caught(on_devices(num_devices));
+}
+
+TEST(WavefrontMutants, OfARingWithCredits) {
+  for (const int num_devices : {3, 4}) {
+    WavefrontCase ring = on_devices(num_devices);
+    ring.shape.x_slots = 2;
+    expect_caught(ring);
+  }
+}
+
+TEST(WavefrontMutants, OfXThroughHbm) {
+  WavefrontCase through_hbm = on_devices(4);
+  through_hbm.shape.x_home = XHome::kHbm;
+  through_hbm.shape.x_slots = 2;
+  expect_caught(through_hbm);
+}
+
+TEST(WavefrontMutants, OfKInBlocks) {
+  WavefrontCase in_blocks = on_devices(4, 256);
+  in_blocks.shape.x_home = XHome::kHbm;
+  in_blocks.shape.x_slots = 2;
+  in_blocks.shape.y_slots = 4;
+  in_blocks.shape.block_k = 128;
+  expect_caught(in_blocks);
+}
+
+}  // namespace
+}  // namespace cmm::tpu
