@@ -109,8 +109,8 @@ TEST(WavefrontTable, HasEveryActionOfEveryStep) {
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     const WavefrontCase c = random_case(seed);
     const TileSchedule schedule = simple_schedule(c.shape);
-    const TableLayout layout = table_layout(schedule);
     const Kernel kernel = kernel_of(c);
+    const TableLayout& layout = kernel.table_layout;
     ASSERT_EQ(kernel.table.size(), schedule.steps.size() * static_cast<std::size_t>(layout.width));
     for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
       const auto* const row = &kernel.table[i * static_cast<std::size_t>(layout.width)];
@@ -136,7 +136,7 @@ TEST(WavefrontTable, HasEveryActionOfEveryStep) {
 // Words have places of their own, but for those of the bodies: a step has one.
 TEST(WavefrontTable, HasAPlaceForEachWord) {
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
-    const TableLayout layout = table_layout(simple_schedule(random_case(seed).shape));
+    const TableLayout layout = kernel_of(random_case(seed)).table_layout;
     std::map<int, std::string> owners;
     std::map<std::string, int> names;
     for (const TableLayout::Field& field : layout.fields) {
@@ -153,7 +153,7 @@ TEST(WavefrontTable, HasAPlaceForEachWord) {
 // Where pieces, groups and blocks are all alike no word tells of a size.
 TEST(WavefrontTable, HasNoWordsForSizesThatAreAllAlike) {
   const WavefrontCase c = small_case("plain", options_of({{2}, 0}, {32, 128, {128}}));
-  for (const TableLayout::Field& field : table_layout(simple_schedule(c.shape)).fields) {
+  for (const TableLayout::Field& field : kernel_of(c).table_layout.fields) {
     for (const char* word : {"size", "form", "k block"}) {
       EXPECT_EQ(field.name.find(word), std::string::npos) << field.name;
     }
