@@ -11,6 +11,8 @@
 #include "cmm/mesh.hpp"
 #include "cmm/plan.hpp"
 #include "cmm/rank_server.hpp"
+#include "cmm/simulate.hpp"
+#include "cmm/timeline.hpp"
 #include "cmm/tpu.hpp"
 #include "cmm/trace.hpp"
 #include "cmm/weights.hpp"

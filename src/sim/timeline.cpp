@@ -1,11 +1,10 @@
 #include "sim/timeline.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 
@@ -94,8 +93,10 @@ Timeline tile_timeline(const TileTimes& times, const TileTimelineText& text) {
   figure("HBM busy", percent_text(times.hbm_busy));
   figure("busier link", percent_text(times.link_busy));
   const int P = text.num_devices;
-  for (const int device : std::set<int>{0, 1 % P, P - 1})
-    timeline.groups.push_back(group_of(times, device, P));
+  std::vector<int> devices = {0};
+  if (P > 2) devices.insert(devices.begin(), P - 1);
+  if (P > 1) devices.push_back(1);
+  for (const int device : devices) timeline.groups.push_back(group_of(times, device, P));
   return timeline;
 }
 

@@ -171,7 +171,7 @@ TEST(TileTimeline, ShowsADeviceAndItsNeighboursWithTheShardsTheySee) {
   const Timeline timeline =
       sim::tile_timeline(times, {.title = "t", .num_devices = 8, .bound_seconds = 3e-6});
   ASSERT_EQ(timeline.groups.size(), 3u);
-  const int devices[] = {0, 1, 7}, behind[] = {7, 0, 6}, ahead[] = {1, 2, 0};
+  const int devices[] = {7, 0, 1}, behind[] = {6, 7, 0}, ahead[] = {0, 1, 2};
   for (int i = 0; i < 3; ++i) {
     const TimelineGroup& group = timeline.groups[static_cast<std::size_t>(i)];
     EXPECT_EQ(group.name, "device " + std::to_string(devices[i]));
