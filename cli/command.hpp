@@ -25,6 +25,7 @@ struct Command {
 Command add_run_command(CLI::App& app);
 Command add_multiply_command(CLI::App& app);
 Command add_plan_command(CLI::App& app);
+Command add_simulate_command(CLI::App& app);
 Command add_check_command(CLI::App& app);
 Command add_bench_command(CLI::App& app);
 Command add_tpu_command(CLI::App& app);  // with commands of its own

@@ -137,13 +137,11 @@ int run_tool(int argc, char** argv, World& world) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   std::vector<std::string> program = take_launched_program(words);
   std::reverse(words.begin(), words.end());  // the parser takes the last word first
-  const std::vector<Command> commands = {add_run_command(app),
-                                         add_multiply_command(app),
-                                         add_plan_command(app),
-                                         add_check_command(app),
-                                         add_bench_command(app),
-                                         add_tpu_command(app),
-                                         add_launch_command(app, std::move(program))};
+  const std::vector<Command> commands = {
+      add_run_command(app),   add_multiply_command(app),
+      add_plan_command(app),  add_simulate_command(app),
+      add_check_command(app), add_bench_command(app),
+      add_tpu_command(app),   add_launch_command(app, std::move(program))};
   std::optional<CLI::Success> printed;  // --help, --version
   together(world, [&] {
     try {

@@ -64,6 +64,7 @@ std::string fixed_text(double value, int digits) {
 }
 
 std::string seconds_text(double seconds) {
+  if (seconds == 0) return "0 s";
   return scaled(seconds, {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}});
 }
 std::string bytes_text(std::int64_t bytes) {

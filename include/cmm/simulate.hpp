@@ -41,14 +41,15 @@ struct SimulateOptions {
   bool timeline = false;
 };
 
-// max(multiply, transfer) + first_chunk + last_chunk: what a perfect overlap would need. A gather
-// whose first chunks come before own rows are multiplied can be a little faster.
+// max(multiply, transfer) + first_chunk + last_chunk: what is asked of an overlap. No law of
+// nature: where own rows keep a rank busy until the first chunk is there, it can be a little
+// faster.
 struct SimulatedBound {
   double seconds = 0;
   double multiply_seconds = 0;     // of one rank, all rows at once
   double transfer_seconds = 0;     // every row once into whom it is missing, over all its links
   double first_chunk_seconds = 0;  // the first chunk of another rank, alone on its way
-  double last_chunk_seconds = 0;   // the product of one chunk
+  double last_chunk_seconds = 0;   // one chunk's share of the product
 };
 
 struct SimulatedLink {

@@ -80,7 +80,9 @@ SimulatedBound Simulator::bound(const Shape& schedule, const Partition& partitio
   }
   if (num_ranks > 1) bound.first_chunk_seconds = first;
   if (moves && shape.m > 0)
-    bound.last_chunk_seconds = machine.multiply_seconds(partition.largest_chunk(), false);
+    bound.last_chunk_seconds = bound.multiply_seconds *
+                               static_cast<double>(partition.largest_chunk()) /
+                               static_cast<double>(shape.m);
   bound.seconds = std::max(bound.multiply_seconds, bound.transfer_seconds) +
                   bound.first_chunk_seconds + bound.last_chunk_seconds;
   return bound;

@@ -23,22 +23,23 @@ TEST_P(WrongArguments, AreRefusedInOneLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     Words, WrongArguments,
-    testing::Values(Refusal{"",
-                            "no command given; the commands are run, multiply, plan, check, bench"},
-                    Refusal{"walk", "'walk' is no command; the commands are run, multiply"},
-                    Refusal{"--walk", "'--walk' is no command"},
-                    Refusal{"run --walk", "unknown argument --walk; `cmm run --help` lists"},
-                    // A plan has no data and does not multiply.
-                    Refusal{"plan --engine own", "unknown argument --engine own"},
-                    Refusal{"plan --seed 1", "unknown argument --seed 1"},
-                    Refusal{"plan --transpose-y", "unknown argument --transpose-y"},
-                    Refusal{"plan --deadline-ms 1", "unknown argument --deadline-ms 1"},
-                    Refusal{"plan fast", "unknown argument fast; `cmm plan --help`"},
-                    Refusal{"run --m", "--m needs a value"},
-                    Refusal{"run --m 3 --m 4", "--m is given more than once"},
-                    Refusal{"run --check=3", "--check takes no value"},
-                    Refusal{"run --m --k 3", "--m is '--k'; give a whole number"},
-                    Refusal{"check --m 3", "unknown argument"}));
+    testing::Values(
+        Refusal{"",
+                "no command given; the commands are run, multiply, plan, simulate, check, bench"},
+        Refusal{"walk", "'walk' is no command; the commands are run, multiply"},
+        Refusal{"--walk", "'--walk' is no command"},
+        Refusal{"run --walk", "unknown argument --walk; `cmm run --help` lists"},
+        // A plan has no data and does not multiply.
+        Refusal{"plan --engine own", "unknown argument --engine own"},
+        Refusal{"plan --seed 1", "unknown argument --seed 1"},
+        Refusal{"plan --transpose-y", "unknown argument --transpose-y"},
+        Refusal{"plan --deadline-ms 1", "unknown argument --deadline-ms 1"},
+        Refusal{"plan fast", "unknown argument fast; `cmm plan --help`"},
+        Refusal{"run --m", "--m needs a value"},
+        Refusal{"run --m 3 --m 4", "--m is given more than once"},
+        Refusal{"run --check=3", "--check takes no value"},
+        Refusal{"run --m --k 3", "--m is '--k'; give a whole number"},
+        Refusal{"check --m 3", "unknown argument"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Values, WrongArguments,
@@ -110,7 +111,7 @@ TEST(Isa, ThatTheMachineLacksIsRefusedWithThoseItHas) {
 TEST(Help, ShowsExamplesForEveryCommand) {
   const ToolResult top = run_tool({"--help"});
   EXPECT_EQ(top.exit_code, 0);
-  for (const char* command : {"run", "multiply", "plan", "check", "bench"}) {
+  for (const char* command : {"run", "multiply", "plan", "simulate", "check", "bench"}) {
     EXPECT_NE(top.out.find(command), std::string::npos);
     const ToolResult help = run_tool({command, "--help"});
     EXPECT_EQ(help.exit_code, 0);
