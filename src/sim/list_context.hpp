@@ -22,9 +22,14 @@ struct ListContext {
   bool are_done(const std::vector<int>& copies) const {
     return std::ranges::all_of(copies, [this](int copy) { return engine.is_done(copy); });
   }
+  // Of copies that move or are about to.
   double bytes_left(const std::vector<int>& copies) const {
+    const double soon = engine.now() + std::max(machine.chip.copy_seconds, machine.hop_seconds);
     double bytes = 0;
-    for (const int copy : copies) bytes += engine.is_done(copy) ? 0 : engine.bytes_left(copy);
+    for (const int copy : copies) {
+      if (!engine.is_done(copy) && engine.begin_seconds(copy) <= soon)
+        bytes += engine.bytes_left(copy);
+    }
     return bytes;
   }
 

@@ -104,15 +104,19 @@ std::vector<Memory> memories(const TileProblem& problem) {
   for (const std::int64_t cols : shape.cols) y += cols * shape.k * bytes;
   if (x + y <= room) return {{}};
   std::vector<Memory> all;
-  if (y + 3 * hop <= room) all.push_back({.x_bytes = room - y});
+  // What a ring of x slots needs at least: a hop and a group more, or just some groups where
+  // nothing is forwarded from them.
+  const std::int64_t ring = shape.num_devices > 2 ? hop + hop / 2 : std::min(hop, room / 8);
+  if (y + ring <= room) all.push_back({.x_bytes = room - y});
   if (x <= room * 3 / 4) all.push_back({});
-  for (const int passes : {2, 4, 8}) {
-    if (passes > shape.num_devices) break;
-    const std::int64_t x_bytes = room * 45 / 100;
-    if (x_bytes >= 2 * hop) all.push_back({.x_bytes = x_bytes, .passes = passes});
-    all.push_back({.x_home = XHome::kHbm, .x_bytes = x_bytes, .passes = passes});
+  const std::int64_t x_bytes = room * 45 / 100;
+  const int passes = static_cast<int>(std::max<std::int64_t>(2, ceil_div(x, x_bytes)));
+  for (const int more : {1, 2}) {
+    if (x_bytes >= ring)
+      all.push_back({.x_bytes = x_bytes, .passes = passes * more});
+    else
+      all.push_back({.x_home = XHome::kHbm, .x_bytes = x_bytes, .passes = passes * more});
   }
-  if (y + hop <= room) all.push_back({.x_home = XHome::kHbm, .x_bytes = room - y});
   return all;
 }
 

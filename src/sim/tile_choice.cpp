@@ -20,6 +20,13 @@ std::vector<int> tiles_of(const TileShape& shape, int blocks) {
   return tiles;
 }
 
+int groups_of_pass(const TileShape& shape, int passes) {
+  int side_by_side = 1;
+  for (const TileBody& body : shape.bodies) side_by_side = std::max(side_by_side, body.groups);
+  const std::int64_t groups = shape.num_devices * shape.num_groups();
+  return static_cast<int>(round_up(ceil_div(groups, passes), side_by_side));
+}
+
 // Beyond any order of pairs.
 constexpr double kWholeTile = 1e12;
 // Older groups come first anyway; to look at all that wait costs time and finds nothing better.
@@ -29,11 +36,10 @@ constexpr std::size_t kMostGroups = 64;
 
 TileChoice::TileChoice(const TileShape& shape, const TileParameters& parameters)
     : order_(parameters.order),
-      num_hops_(shape.num_devices),
-      groups_per_hop_(static_cast<int>(shape.num_groups())),
-      num_groups_(num_hops_ * groups_per_hop_),
+      num_groups_(static_cast<int>(shape.num_devices * shape.num_groups())),
       num_blocks_(shape.num_blocks()),
-      num_passes_(parameters.passes),
+      groups_of_pass_(groups_of_pass(shape, parameters.passes)),
+      num_passes_(static_cast<int>(ceil_div(num_groups_, groups_of_pass_))),
       tile_of_block_(num_blocks_, -1),
       done_(static_cast<std::size_t>(num_groups_) * num_blocks_),
       left_of_group_(num_groups_, num_blocks_),

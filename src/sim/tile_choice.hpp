@@ -31,7 +31,7 @@ class TileChoice {
                                 const std::vector<char>& block_is_there) const;
   void mark_done(const Product& product);
 
-  int pass_of(int group) const { return group / groups_per_hop_ * num_passes_ / num_hops_; }
+  int pass_of(int group) const { return group / groups_of_pass_; }
   // Of all blocks of all passes, the one that this pair needs.
   int load_of(TilePair pair) const { return pass_of(pair.group) * num_blocks_ + pair.block; }
   int num_loads() const { return num_passes_ * num_blocks_; }
@@ -66,10 +66,9 @@ class TileChoice {
                                           const std::vector<char>& block_is_there) const;
 
   TileOrder order_;
-  int num_hops_;
-  int groups_per_hop_;
   int num_groups_;
   int num_blocks_;
+  int groups_of_pass_;  // the last may have fewer; a rectangle lies within one
   int num_passes_;
   std::vector<Body> bodies_;        // the largest first
   std::vector<int> tile_of_block_;  // first block of its tile of the largest body; -1: in none

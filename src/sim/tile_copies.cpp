@@ -1,5 +1,7 @@
 #include "sim/tile_copies.hpp"
 
+#include <algorithm>
+
 namespace cmm::sim {
 
 using schedule::Side;
@@ -21,10 +23,11 @@ CopyWork TileCopies::send(Side side, int hop, std::int64_t piece) const {
           .latency_seconds = machine_.hop_seconds};
 }
 
-CopyWork TileCopies::load_x(std::int64_t group) const {
-  return {.bytes = operand_bytes(group_rows(group) * static_cast<double>(shape_.block_k)),
-          .hbm_ends = 1,
-          .latency_seconds = machine_.chip.copy_seconds};
+CopyWork TileCopies::load_x(std::int64_t group, double now) const {
+  return {
+      .bytes = operand_bytes(group_rows(group) * static_cast<double>(shape_.block_k)),
+      .hbm_ends = 1,
+      .latency_seconds = std::max(machine_.chip.copy_seconds, machine_.own_x_from_seconds - now)};
 }
 
 CopyWork TileCopies::load_y_part(int block) const {

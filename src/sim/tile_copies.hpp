@@ -13,7 +13,7 @@ class TileCopies {
       : machine_(machine), shape_(shape) {}
 
   CopyWork send(schedule::Side side, int hop, std::int64_t piece) const;
-  CopyWork load_x(std::int64_t group) const;
+  CopyWork load_x(std::int64_t group, double now) const;
   CopyWork load_y_part(int block) const;  // one of y_parts
   CopyWork store(std::int64_t group, int first_block, int num_blocks) const;
   CopyWork store_x(std::int64_t group) const;

@@ -30,7 +30,7 @@ struct TileParameters {
   TileOrder order = TileOrder::kXMajor;
   schedule::XHome x_home = schedule::XHome::kVmem;
   std::int64_t x_bytes = 0;  // of VMEM for x slots; 0: for all of x
-  int passes = 1;            // x is cut into this many runs of hops, y is streamed once for each
+  int passes = 1;            // x is cut into this many runs of groups, y is streamed once for each
   int sends_per_step = 1;    // at most, of each direction
   int loads_per_step = 2;    // at most, of x and of y
   int y_parts = 1;

@@ -52,10 +52,10 @@ ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters
   } catch (const Error& error) {
     return no(error.what());
   }
-  if (parameters.passes < 1 || parameters.passes > shape.num_devices)
-    return no(cat("passes is ", parameters.passes, "; it must be within 1..", shape.num_devices));
-
   const std::int64_t num_groups = shape.num_devices * shape.num_groups();
+  if (parameters.passes < 1 || parameters.passes > num_groups)
+    return no(cat("passes is ", parameters.passes, "; it must be within 1..", num_groups));
+
   const int num_blocks = shape.num_blocks();
   const auto& elements = problem.machine.elements;
   const std::int64_t x_bytes = x_slot_bytes(shape, elements);

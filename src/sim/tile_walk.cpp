@@ -152,8 +152,9 @@ class Walker {
         return departing_[index(action.side)].push_back(copy);
       }
       case Kind::kLoadX:
-        x_loads_[action.slot] = {start(works_.load_x(action.group), TileSpan::Lane::kHbm,
-                                       action.hop, "x hop ", action.hop, " group ", action.group)};
+        x_loads_[action.slot] = {start(works_.load_x(action.group, engine_.now()),
+                                       TileSpan::Lane::kHbm, action.hop, "x hop ", action.hop,
+                                       " group ", action.group)};
         return;
       case Kind::kLoadY:
         y_loads_[action.slot].clear();

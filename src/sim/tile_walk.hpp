@@ -23,6 +23,7 @@ struct TileMachine {
   double link_bytes_per_second = 0;
   double hop_seconds = 0;
   double copy_bytes_per_second = 0;  // most that one copy can draw; 0: all that is free
+  double own_x_from_seconds = 0;  // when own rows can be read: later where they are gathered first
 };
 
 struct TileSpan {

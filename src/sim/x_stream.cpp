@@ -175,7 +175,7 @@ double XStream::load() {
     for (Flow& flow : flows_) await_arrivals(context_.step.waits, flow, arrivals_of(flow, group));
   }
   const int in_hop = group % groups_per_hop_;
-  const CopyWork work = context_.works.load_x(in_hop);
+  const CopyWork work = context_.works.load_x(in_hop, context_.engine.now());
   loads_[group].copies = {context_.engine.start(work)};
   context_.step.starts.push_back(
       {.kind = Kind::kLoadX, .hop = hop_of(group), .group = in_hop, .slot = slots_[group]});
