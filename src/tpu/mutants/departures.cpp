@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <variant>
 
-#include "base/text.hpp"
 #include "tpu/mutants/edit.hpp"
 #include "tpu/mutants/table.hpp"
 
@@ -81,6 +82,25 @@ bool exchanges_departures(const Kernel& kernel, const Mutant& mutant) {
   if (!send) return false;
   const std::optional<Counts> changed = replay(kernel, *send, true);
   return changed && changed == replay(kernel, *send, false);
+}
+
+bool exchanges_stores(const Kernel& kernel, const Mutant& mutant) {
+  if (mutant.kind != MutantKind::kSemaphore || mutant.target.statement < 0) return false;
+  const Program& program = kernel.program;
+  const Statement statement = statement_at(program, mutant.target.statement);
+  const auto* copy = std::get_if<StartCopy>(&statement.what);
+  if (copy == nullptr || copy->remote || statement.note < 0) return false;
+  const std::string& note = program.notes[static_cast<std::size_t>(statement.note)];
+  if (!note.starts_with("store of body ")) return false;
+  const std::string body = note.substr(std::string("store of ").size(),
+                                       note.find(':') - std::string("store of ").size());
+  std::set<std::int32_t> stored;
+  for (int row = 0; row < num_rows(kernel); ++row) {
+    const auto slot = word_in_row(kernel, row, "product of " + body + ": out slot");
+    if (slot && *slot >= 0 && !stored.insert(*slot).second) return false;
+  }
+  const auto& array = program.semaphores[static_cast<std::size_t>(copy->arrival.array)];
+  return static_cast<std::int64_t>(stored.size()) == array.shape[0];
 }
 
 }  // namespace cmm::tpu

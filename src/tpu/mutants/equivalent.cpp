@@ -37,10 +37,15 @@ bool weakens_second_round(const Kernel& kernel, const Mutant& mutant) {
 }
 
 // Of the reference kernel, whose grid is [P + 2, grid_n, grid_k].
-bool shares_x_slot_between_k_blocks(const Kernel& kernel, const Mutant& mutant) {
+bool is_fewer_of(const Kernel& kernel, const Mutant& mutant, const char* name) {
   if (mutant.kind != MutantKind::kFewerSlots || kernel.program.grid.size() != 3) return false;
-  const Buffer& buffer = kernel.program.buffers[static_cast<std::size_t>(mutant.target.buffer)];
-  return buffer.name == "x slots" && kernel.program.grid[2] > 1;
+  return kernel.program.buffers[static_cast<std::size_t>(mutant.target.buffer)].name == name;
+}
+bool shares_x_slot_between_k_blocks(const Kernel& kernel, const Mutant& mutant) {
+  return is_fewer_of(kernel, mutant, "x slots") && kernel.program.grid[2] > 1;
+}
+bool keeps_three_hops(const Kernel& kernel, const Mutant& mutant) {
+  return is_fewer_of(kernel, mutant, "received x") && kernel.ring.size() - 2 >= 3;
 }
 
 // Whether the copies that raise a semaphore of the array are all local and share no buffer with
@@ -113,12 +118,19 @@ std::string why_equivalent(const Kernel& kernel, const Mutant& mutant) {
   if (shares_x_slot_between_k_blocks(kernel, mutant)) {
     return "k blocks apart: a load and the product beside it are of different k blocks";
   }
+  if (keeps_three_hops(kernel, mutant)) {
+    return "three hops: a neighbour that starts a hop has been sent the hop before, by when this "
+           "device was done with what came three hops before";
+  }
   if (moves_start_before_wait_of_others(kernel, mutant)) {
     return "wait of others: what is started touches nothing that the wait is for";
   }
   if (exchanges_departures(kernel, mutant)) {
     return "departures exchanged: as many waits meet as many departures, and no slot is filled "
            "again that one of them guards";
+  }
+  if (exchanges_stores(kernel, mutant)) {
+    return "stores exchanged: each out slot is stored once, and the end waits for all";
   }
   if (keeps_first_and_last_k_block(kernel, mutant)) {
     return "k block in between: a product asks only whether its k block is the first or the last";
@@ -129,9 +141,8 @@ std::string why_equivalent(const Kernel& kernel, const Mutant& mutant) {
   if (reads_the_same_rows(kernel, mutant)) {
     return "same rows: they lie in both slots";
   }
-  if (loads_beside_no_product(kernel, mutant)) {
-    return "one slot in turn: every step loads what it multiplies, after the step before has "
-           "multiplied";
+  if (loads_after_last_products(kernel, mutant)) {
+    return "slots enough: a load comes after the last product of what it overwrites";
   }
   return "";
 }

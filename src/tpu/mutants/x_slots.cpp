@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <utility>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -69,16 +69,18 @@ std::map<std::int32_t, Rows> rows_in_slots(const Kernel& kernel, int row) {
 }  // namespace
 
 bool fills_x_slots_once(const Kernel& kernel) {
-  std::set<std::pair<std::string, std::int32_t>> filled;
+  // A side of a slot is filled by pieces that come, or by a load of both sides.
+  std::set<std::tuple<std::string, std::int32_t, std::int32_t>> filled;
   for (int index = 0; index < static_cast<int>(kernel.table.size()); ++index) {
     const TableWord word = table_word(kernel, index);
     if (word.value < 0) continue;
     const bool loads = word.name.starts_with("load x") && word.name.ends_with(": slot");
     const bool sends = word.name.starts_with("send") && word.name.ends_with(": to slot");
-    // The two sides of a slot are filled apart.
+    const std::string lane = word.name.substr(0, word.name.find(':'));
+    const std::int32_t piece = word_in_row(kernel, word.row, lane + ": piece").value_or(-1);
     for (const char* side : {"forward", "backward"}) {
       const bool fills = loads || (sends && word.name.find(side) != std::string::npos);
-      if (fills && !filled.emplace(side, word.value).second) return false;
+      if (fills && !filled.emplace(side, word.value, piece).second) return false;
     }
   }
   return !filled.empty();
@@ -94,20 +96,25 @@ bool reads_the_same_rows(const Kernel& kernel, const Mutant& mutant) {
   return before != slots.end() && after != slots.end() && before->second == after->second;
 }
 
-bool loads_beside_no_product(const Kernel& kernel, const Mutant& mutant) {
+bool loads_after_last_products(const Kernel& kernel, const Mutant& mutant) {
   if (mutant.kind != MutantKind::kFewerSlots || kernel.table.empty()) return false;
   const Buffer& buffer = kernel.program.buffers[static_cast<std::size_t>(mutant.target.buffer)];
   const std::vector<std::string> lanes = lanes_of(kernel, "load x");
-  if (buffer.name != "x slots" || lanes.size() != 1 || !takes_one_slot(kernel)) return false;
-  bool beside = false;
-  for (int index = 0; index < static_cast<int>(kernel.table.size()); ++index) {
-    const TableWord word = table_word(kernel, index);
-    const auto load = word_in_row(kernel, word.row, lanes[0] + ": slot");
-    const bool multiplies = word_in_row(kernel, word.row, "product: body").value_or(-1) >= 0;
-    beside |= load.value_or(-1) >= 0 && !multiplies;
-    if (is_x_slot_of_product(word.name)) beside |= load != word.value;
+  if (buffer.name != "x slots" || lanes.empty() || !takes_one_slot(kernel)) return false;
+  const auto fewer = static_cast<std::int32_t>(buffer.shape[0] / 2 - 1);
+  std::map<std::int32_t, std::int32_t> holds;  // which of the slots it stands for
+  for (int row = 0; row < num_rows(kernel); ++row) {
+    for (const std::string& lane : lanes) {
+      const auto slot = word_in_row(kernel, row, lane + ": slot");
+      if (slot && *slot >= 0) holds[*slot % fewer] = *slot;
+    }
+    for (int column = 0; column < kernel.table_layout.width; ++column) {
+      const TableWord word = table_word(kernel, row * kernel.table_layout.width + column);
+      if (!is_x_slot_of_product(word.name)) continue;
+      if (holds[word.value % fewer] != word.value) return false;
+    }
   }
-  return !beside;
+  return true;
 }
 
 }  // namespace cmm::tpu

@@ -11,7 +11,7 @@ bool fills_x_slots_once(const Kernel& kernel);
 // A product reads another x slot, in which the same rows lie and have been awaited.
 bool reads_the_same_rows(const Kernel& kernel, const Mutant& mutant);
 
-// One x slot instead of two, where every step loads what it multiplies and nothing else.
-bool loads_beside_no_product(const Kernel& kernel, const Mutant& mutant);
+// One x slot less, and still every load comes after the last product of what it overwrites.
+bool loads_after_last_products(const Kernel& kernel, const Mutant& mutant);
 
 }  // namespace cmm::tpu

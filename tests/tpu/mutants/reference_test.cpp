@@ -35,7 +35,7 @@ TEST_P(ReferenceMutants, AreCaughtOrArguedAway) {
 INSTANTIATE_TEST_SUITE_P(Shapes, ReferenceMutants,
                          testing::Values(Shape{2, 1, 1, false}, Shape{2, 2, 2, false},
                                          Shape{3, 1, 1, false}, Shape{3, 2, 1, true},
-                                         Shape{4, 2, 2, false}));
+                                         Shape{4, 2, 2, false}, Shape{5, 1, 1, false}));
 
 }  // namespace
 }  // namespace cmm::tpu
