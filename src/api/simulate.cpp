@@ -161,7 +161,7 @@ RankSimulation Simulator::run(Shape schedule, bool timeline) const {
   result.timeline = sim::rank_timeline(times, schedule);
   result.timeline.title =
       cat(algorithm_name(result.algorithm), ", ", result.pieces,
-          result.pieces == 1 ? " piece" : " pieces", " per shard, on ", machine.name);
+          result.pieces == 1 ? " piece" : " pieces", " per shard: ", machine.name);
   std::string columns;
   for (const std::int64_t n : shape.n_local) columns += cat(columns.empty() ? "" : " + ", n);
   result.timeline.subtitle = cat("x [", shape.m, ", ", shape.k, "] times y [", shape.k, ", ",

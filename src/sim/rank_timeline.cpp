@@ -15,14 +15,19 @@ class Ranks {
   Ranks(const RankTimes& times, const schedule::Shape& shape) : times_(times), shape_(shape) {}
 
   TimelineGroup group(int rank) const {
-    return {cat("rank ", rank),
-            {{"multiply", products(rank)},
-             {"receives", transfers(rank, false)},
-             {"sends", transfers(rank, true)},
-             {"waits", waits(rank)}}};
+    TimelineGroup group{cat("rank ", rank),
+                        {{"multiply", products(rank)},
+                         {"receives", transfers(rank, Which::kReceives)},
+                         {"sends", transfers(rank, Which::kSends)},
+                         {"waits", waits(rank)}}};
+    std::vector<TimelineSpan> looks = transfers(rank, Which::kLooks);
+    if (!looks.empty()) group.lanes.push_back({"read in place", std::move(looks)});
+    return group;
   }
 
  private:
+  enum class Which { kReceives, kSends, kLooks };
+
   int walked(int rank) const { return rank % times_.num_walked; }
 
   std::string chunk_text(int chunk) const {
@@ -54,18 +59,17 @@ class Ranks {
   }
 
   // A receive lasts until the chunk is there, a send until its last byte has left.
-  std::vector<TimelineSpan> transfers(int rank, bool sends) const {
+  std::vector<TimelineSpan> transfers(int rank, Which which) const {
     std::vector<TimelineSpan> spans;
+    const bool sends = which == Which::kSends;
     for (const WalkedTransfer& one : times_.transfers) {
       const int end = sends ? one.transfer.from : one.transfer.to;
-      if (walked(end) != walked(rank) || (sends && one.in_place)) continue;
+      if (walked(end) != walked(rank) || one.in_place != (which == Which::kLooks)) continue;
       const int by = (rank - end + shape_.num_ranks) % shape_.num_ranks;
       const schedule::Transfer t = schedule::turned(shape_, one.transfer, by);
-      const std::string peer = one.in_place ? cat(", read at rank ", t.from)
-                               : sends      ? cat(", to rank ", t.to)
-                                            : cat(", from rank ", t.from);
-      spans.push_back({kind_of(t), one.begin_seconds, sends ? one.left_seconds : one.end_seconds,
-                       chunk_text(t.chunk) + peer});
+      spans.push_back(
+          {kind_of(t), one.begin_seconds, sends ? one.left_seconds : one.end_seconds,
+           cat(chunk_text(t.chunk), sends ? ", to rank " : ", from rank ", sends ? t.to : t.from)});
     }
     return spans;
   }

@@ -14,7 +14,7 @@ const std::string_view kPageHead = R"page(<!DOCTYPE html>
 const std::string_view kPageStyle = R"page(</title>
 <style>
 :root { color-scheme: light dark; --back: #fff; --text: #1a1c1e; --soft: #5c6167; --line: #d9dce0; --band: #f3f4f6;
-  --call: #d2d2d2; --wait: #b3b9c1; --transfer: #2bb58c; --pack: #e8d94a; --multiply: #62b5ea; --memory: #f0a832;
+  --call: #d2d2d2; --wait: #b3b9c1; --transfer: #a5cf5d; --pack: #e8d94a; --multiply: #62b5ea; --memory: #f0a832;
   --forward: #2bb58c; --backward: #d68cb6; }
 @media (prefers-color-scheme: dark) {
   :root { --back: #15181b; --text: #e8eaed; --soft: #a3a9b1; --line: #3a3f45; --band: #1e2226; } }

@@ -31,10 +31,15 @@ class Row {
     open_.push_back(span.end_seconds);
     return true;
   }
+  void squeeze_in(const TimelineSpan& span) { open_.push_back(span.end_seconds); }
+  double end_seconds() const { return open_.back(); }
 
  private:
   std::vector<double> open_;  // their ends, falling
 };
+
+// Of a page: thousands of transfers at a time would make it thousands of rows high.
+constexpr std::size_t kMaxRows = 24;
 
 }  // namespace
 
@@ -53,6 +58,10 @@ PlacedLane place_spans(const TimelineLane& lane, Overlap overlap) {
   std::vector<Row> rows(1);
   for (PlacedSpan& one : placed.spans) {
     auto row = std::ranges::find_if(rows, [&](Row& r) { return r.takes(*one.span, overlap); });
+    if (row == rows.end() && overlap == Overlap::kNone && rows.size() == kMaxRows) {
+      row = std::ranges::min_element(rows, {}, &Row::end_seconds);
+      row->squeeze_in(*one.span);
+    }
     if (row == rows.end()) {
       rows.emplace_back().takes(*one.span, overlap);
       row = std::prev(rows.end());

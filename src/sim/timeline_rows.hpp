@@ -8,8 +8,7 @@
 
 namespace cmm::sim {
 
-// Spans that overlap and may be drawn inside one another (kNested: where one contains the other),
-// or never.
+// Which spans may share a row though they overlap: kNone; or those of which one contains the other.
 enum class Overlap { kNone, kNested };
 
 struct PlacedSpan {
@@ -22,7 +21,8 @@ struct PlacedLane {
   int num_rows = 1;
 };
 
-// Throws Error(kInvalidArgument) as timeline_html says. Time grows with spans times rows.
+// Throws Error(kInvalidArgument) as timeline_html says. kNone has 24 rows at most: what finds no
+// room lies on the span that ends first. Time grows with spans times rows.
 PlacedLane place_spans(const TimelineLane& lane, Overlap overlap);
 
 // `text` as a JSON string with its quotes; "<" is written as an escape, so that the string can

@@ -82,6 +82,13 @@ TEST(TimelinePage, DrawsSpansThatOverlapBelowEachOther) {
   EXPECT_EQ(spans[3].row, 0);  // the first row that has room
 }
 
+TEST(TimelinePage, IsNotHigherThanAPersonCanScroll) {
+  std::vector<TimelineSpan> spans(1000, {SpanKind::kTransfer, 0, 1, "one of many"});
+  const auto data = data_of(timeline_html(one_lane(spans)));
+  EXPECT_EQ(data["groups"][0]["lanes"][0]["rows"], 24);
+  EXPECT_EQ(drawn_spans(data, 0, 0).size(), 1000u);
+}
+
 TEST(TimelinePage, NoTextLeavesItsPlace) {
   const std::string evil = "</script><img src=x onerror=alert(1)>&\"'\n\\";
   Timeline timeline = one_lane({{SpanKind::kWait, 0, 1, evil}});
