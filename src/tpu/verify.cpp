@@ -20,6 +20,7 @@ std::vector<RunOptions> runs_of(const Kernel& kernel, const VerifyOptions& optio
   std::vector<RunOptions> runs;
   const auto add = [&](RunOptions run) {
     run.seed = options.seed + runs.size();
+    run.check_races = options.check_races;
     runs.push_back(run);
   };
   for (const CopyMode copies : {CopyMode::kEager, CopyMode::kAtAwait, CopyMode::kRandom}) {

@@ -15,6 +15,7 @@ namespace cmm::tpu {
 struct VerifyOptions {
   std::uint64_t seed = 1;
   int num_interleavings = 32;  // random ones, on top of a fixed set: see runs_of()
+  bool check_races = true;     // false: only what goes wrong in a run is seen, not what could
 };
 
 struct Verdict {
