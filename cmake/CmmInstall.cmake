@@ -11,6 +11,7 @@ if(CMM_HAS_MPI)
   install(FILES ${PROJECT_SOURCE_DIR}/include/cmm/mpi.hpp
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cmm)
 endif()
+install(TARGETS cmm_tpu_compile RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cmm)
 if(TARGET cmm_tool)
   file(RELATIVE_PATH to_library ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(cmm_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")

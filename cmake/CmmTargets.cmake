@@ -31,7 +31,7 @@ endfunction()
 # cmm_test(NAME LABEL label TIMEOUT seconds SOURCES...): a GoogleTest program, run as one test.
 # Target tests_<label> builds all of one label; a label not listed here is an error.
 if(CMM_TESTS)
-  foreach(label unit ranks procs mpi tpu cli long)
+  foreach(label unit ranks procs mpi tpu aot cli long)
     add_custom_target(tests_${label})
   endforeach()
 endif()

@@ -1,0 +1,143 @@
+#include "tpu/aot/compile.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/text.hpp"
+#include "cmm/error.hpp"
+#include "tpu/aot/compile_options.hpp"
+#include "tpu/aot/refusal.hpp"
+#include "tpu/aot/worker.hpp"
+
+namespace cmm::tpu::aot {
+namespace {
+
+struct Synchronisation {
+  bool sends = false;         // to other devices
+  bool awaits_entry = false;  // of the neighbours, by the barrier semaphore
+};
+void look_at(const Program& program, const Block& block, Synchronisation& found) {
+  for (const Statement& statement : block) {
+    if (const auto* copy = std::get_if<StartCopy>(&statement.what)) {
+      found.sends = found.sends || copy->remote.has_value();
+    }
+    if (const auto* await = std::get_if<Await>(&statement.what)) {
+      const auto array = static_cast<std::size_t>(await->semaphore.array);
+      found.awaits_entry =
+          found.awaits_entry || program.semaphores[array].kind == SemaphoreKind::kBarrier;
+    }
+    if (const auto* branch = std::get_if<If>(&statement.what))
+      look_at(program, branch->then, found);
+    if (const auto* loop = std::get_if<For>(&statement.what)) look_at(program, loop->body, found);
+    if (const auto* scope = std::get_if<Scope>(&statement.what))
+      look_at(program, scope->body, found);
+  }
+}
+
+// TPU_SKIP_MDS_QUERY: libtpu would ask a metadata server, which is not there, for a minute.
+// ALLOW_MULTIPLE_LIBTPU_LOAD: else a second process at the same time is refused.
+// The dump flags name the schedule as it is before idle cycles are folded, and the allocations.
+std::vector<std::pair<std::string, std::string>> environment(const std::string& dump) {
+  std::vector<std::pair<std::string, std::string>> variables = {
+      {"TPU_SKIP_MDS_QUERY", "1"}, {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
+      {"TPU_LOG_DIR", "disabled"}, {"TPU_WORKER_HOSTNAMES", "localhost"},
+      {"TPU_WORKER_ID", "0"},
+  };
+  if (!dump.empty()) {
+    const char* const flags = std::getenv("LIBTPU_INIT_ARGS");
+    variables.emplace_back("LIBTPU_INIT_ARGS",
+                           cat(flags == nullptr ? "" : cat(flags, " "), "--xla_jf_dump_to=", dump,
+                               " --xla_jf_dump_llo_text=true --xla_jf_dump_llo_pass_label_regex=.*("
+                               "packed-bundles-post-ra|pre-delay_hlo|post-delay-converter).*"));
+  }
+  return variables;
+}
+
+std::string hexadecimal(const std::string& bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char each : bytes) {
+    text += kDigits[static_cast<unsigned char>(each) >> 4];
+    text += kDigits[static_cast<unsigned char>(each) & 15];
+  }
+  return text;
+}
+
+std::string one_line(std::string text) {
+  for (char& each : text) {
+    if (each == '\n') each = ' ';
+  }
+  return text;
+}
+
+std::int64_t number(const Message& reply, const char* name) {
+  return std::strtoll(reply.at(name).c_str(), nullptr, 10);
+}
+
+}  // namespace
+
+void check_kernel(const Kernel& kernel, const Chip& chip) {
+  const std::string fault = check_program(kernel.program, chip);
+  if (!fault.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, cat("kernel ", kernel.program.name, ": ", fault));
+  }
+  Synchronisation found;
+  look_at(kernel.program, kernel.program.body, found);
+  if (found.sends && !found.awaits_entry) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("kernel ", kernel.program.name,
+                    " sends to other devices and never awaits the "
+                    "barrier semaphore: a neighbour that has not entered would be written to"));
+  }
+}
+
+Compiled compile(const Kernel& kernel, const Chip& chip, const CompileOptions& options) {
+  check_kernel(kernel, chip);
+  const emit::CustomCall call = emit::custom_call(kernel.program, chip, options.body);
+  const std::string module =
+      emit::stablehlo_module(kernel, call.config, {.wrapper = options.wrapper});
+  return compile_module(module, call.body, kernel, chip, options);
+}
+
+Compiled compile_module(const std::string& module, const emit::MosaicText& body,
+                        const Kernel& kernel, const Chip& chip, const CompileOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Ring& ring = kernel.ring;
+  const Slice slice = make_slice(chip, options.slice, ring.num_devices());
+  Compiled compiled;
+  compiled.topology = slice.topology;
+  compiled.libtpu = find_libtpu(options.libtpu);
+  Message request = {{field::kLibtpu, compiled.libtpu},
+                     {field::kTopology, slice.topology},
+                     {field::kModule, module},
+                     {field::kWrapper, cat(static_cast<int>(options.wrapper))}};
+  if (options.assignment.empty()) {
+    request[field::kPlaces] = places_text(place_devices(slice, ring));
+  } else {
+    check_assignment(slice, ring, options.assignment);
+    for (const int number : options.assignment) request[field::kNumbers] += cat(number, "\n");
+  }
+  const Message reply = ask_worker(request, {.program = find_worker(options.worker),
+                                             .timeout_seconds = options.timeout_seconds,
+                                             .environment = environment(options.dump)});
+  if (reply.count(field::kError) != 0) {
+    throw refusal(reply, kernel.program, body, chip, slice.topology);
+  }
+  compiled.longest_hop = longest_hop(ring, places_in(reply.at(field::kPlaces)));
+  std::istringstream numbers(reply.at(field::kNumbers));
+  for (int number = 0; numbers >> number;) compiled.assignment.push_back(number);
+  compiled.version = one_line(reply.at(field::kVersion));
+  compiled.fingerprint = hexadecimal(reply.at(field::kFingerprint));
+  compiled.executable = reply.at(field::kExecutable);
+  compiled.code_bytes = number(reply, field::kCodeBytes);
+  compiled.argument_bytes = number(reply, field::kArgumentBytes);
+  compiled.output_bytes = number(reply, field::kOutputBytes);
+  compiled.temporary_bytes = number(reply, field::kTemporaryBytes);
+  compiled.compile_seconds = std::strtod(reply.at(field::kCompileSeconds).c_str(), nullptr);
+  compiled.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return compiled;
+}
+
+}  // namespace cmm::tpu::aot

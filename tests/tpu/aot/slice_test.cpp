@@ -1,0 +1,110 @@
+#include "tpu/aot/slice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/text.hpp"
+#include "cmm/error.hpp"
+#include "sim/chips.hpp"
+
+namespace cmm::tpu::aot {
+namespace {
+
+const Chip& chip(std::string_view name) { return sim::find_chip(sim::builtin_chips(), name); }
+
+std::string refusal(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+void expect_has(const std::string& text, const std::string& what) {
+  EXPECT_NE(text.find(what), std::string::npos) << what << " is not in: " << text;
+}
+
+TEST(Slice, TheSmallestThatHasEnoughDevices) {
+  EXPECT_EQ(make_slice(chip("v6e"), {}, 1).topology, "v6e:2x2");
+  EXPECT_EQ(make_slice(chip("v6e"), {}, 4).topology, "v6e:2x2");
+  EXPECT_EQ(make_slice(chip("v6e"), {}, 5).topology, "v6e:2x4");
+  EXPECT_EQ(make_slice(chip("v5e"), {}, 16).topology, "v5e:4x4");
+  EXPECT_EQ(make_slice(chip("v5p"), {}, 4).topology, "v5p:2x2x1");
+  EXPECT_EQ(make_slice(chip("v5p"), {}, 16).topology, "v5p:2x2x4");
+  EXPECT_EQ(make_slice(chip("v4"), {}, 8).topology, "v4:2x2x1");
+  EXPECT_EQ(make_slice(chip("7x"), {}, 16).topology, "tpu7x:2x2x2");
+  EXPECT_EQ(make_slice(chip("7x"), {}, 16).num_devices(), 16);
+  EXPECT_EQ(make_slice(chip("v6e"), {2, 8}, 16).topology, "v6e:2x8");
+}
+
+TEST(Slice, RefusesWhatIsNone) {
+  const auto slice = [](std::string_view name, std::vector<int> extents, int num_devices) {
+    return refusal([&] { make_slice(chip(name), extents, num_devices); });
+  };
+  expect_has(slice("v6e", {2, 2, 1}, 4), "slice 2x2x1 of v6e has 3 extents; give 2, as in 2x4");
+  expect_has(slice("v5p", {2, 2}, 4), "give 3, as in 2x2x1");
+  expect_has(slice("v6e", {2, 2}, 8), "slice v6e:2x2 has 4 devices, the mesh 8");
+  expect_has(slice("v6e", {0, 2}, 1), "slice 0x2");
+  expect_has(slice("v6e", {1 << 20, 1 << 20}, 1), "no slice of chips");
+  Chip other = chip("v6e");
+  other.name = "v9";
+  expect_has(refusal([&] { make_slice(other, {}, 4); }), "no chip v9; it compiles for v4, v5e");
+}
+
+// Each device of the mesh has a place of its own, inside of the slice.
+void expect_places(const Slice& slice, const Ring& ring, int most_links) {
+  SCOPED_TRACE(cat(slice.topology, ", ring of ", ring.size(), " of ", ring.num_devices()));
+  const std::vector<DeviceAt> places = place_devices(slice, ring);
+  ASSERT_EQ(static_cast<int>(places.size()), ring.num_devices());
+  std::set<std::array<std::int64_t, 4>> taken;
+  for (const DeviceAt& at : places) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_GE(at.chip[i], 0);
+      EXPECT_LT(at.chip[i], slice.chips[i]);
+    }
+    EXPECT_LT(at.core, slice.devices_per_chip);
+    EXPECT_TRUE(taken.insert({at.chip[0], at.chip[1], at.chip[2], at.core}).second);
+  }
+  EXPECT_LE(longest_hop(ring, places), most_links);
+}
+
+// Where the ring's size is even, all neighbours are one link apart; else one pair is two apart.
+TEST(Slice, RingsRunAlongNeighbours) {
+  for (const char* const name : {"v4", "v5e", "v5p", "v6e", "7x"}) {
+    for (int size = 2; size <= 16; ++size) {
+      const Slice slice = make_slice(chip(name), {}, size);
+      if ((size & (size - 1)) == 0) expect_places(slice, {.mesh = {size}}, 1);
+      // A part of a cycle: the last may be as far from the first as the slice is wide.
+      expect_places(slice, {.mesh = {size}}, 6);
+    }
+    for (const int data : {2, 4}) {
+      for (const int size : {2, 4, 8}) {
+        const Slice slice = make_slice(chip(name), {}, size * data);
+        expect_places(slice, {.mesh = {data, size}, .axis = 1}, 1);
+        expect_places(slice, {.mesh = {size, data}, .axis = 0}, 1);
+      }
+    }
+  }
+  expect_places(make_slice(chip("v6e"), {2, 8}, 16), {.mesh = {16}}, 1);
+  expect_places(make_slice(chip("v6e"), {4, 6}, 24), {.mesh = {24}}, 1);
+  expect_places(make_slice(chip("v5p"), {3, 3, 2}, 18), {.mesh = {18}}, 1);
+  expect_places(make_slice(chip("v5p"), {4, 4, 4}, 64), {.mesh = {4, 16}, .axis = 1}, 1);
+  expect_places(make_slice(chip("v6e"), {1, 8}, 8), {.mesh = {8}}, 7);
+}
+
+TEST(Slice, RefusesAssignmentsThatLibtpuTakes) {
+  const Slice slice = make_slice(chip("v6e"), {}, 4);
+  const Ring ring{.mesh = {4}};
+  const auto refused = [&](std::vector<int> numbers) {
+    return refusal([&] { check_assignment(slice, ring, numbers); });
+  };
+  EXPECT_EQ(refused({0, 1, 3, 2}), "");
+  expect_has(refused({0, 0, 1, 1}), "device 0 of v6e:2x2 is to be devices 0 and 1 of the mesh");
+  expect_has(refused({0, 1, 2, 9}), "device 3 of the mesh is to be 9; v6e:2x2 has devices 0 to 3");
+  expect_has(refused({0, 1, -1, 2}), "device 2 of the mesh is to be -1");
+  expect_has(refused({0, 1, 2}), "it has 3 devices; the mesh has 4");
+}
+
+}  // namespace
+}  // namespace cmm::tpu::aot
