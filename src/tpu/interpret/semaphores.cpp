@@ -1,12 +1,20 @@
 #include "tpu/interpret/semaphores.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cmm::tpu {
+namespace {
+
+bool knows_all_of(const Clock& clock, const Clock& other) {
+  return std::equal(clock.begin(), clock.end(), other.begin(), std::greater_equal<>());
+}
+
+}  // namespace
 
 void Semaphore::promise(Contribution contribution) {
   promised_ += contribution.amount;
-  entries_.push_back({std::move(contribution)});
+  contributions_.push_back(std::move(contribution));
 }
 
 void Semaphore::signal(Contribution contribution) {
@@ -15,15 +23,21 @@ void Semaphore::signal(Contribution contribution) {
   promise(std::move(contribution));
 }
 
-std::int64_t Semaphore::others_than(const Entry& entry) const {
-  std::int64_t sum = 0;
-  for (const Entry& other : entries_) {
-    if (&other == &entry) continue;
-    if (!entry.contribution.made.known_to(*other.contribution.clock)) {
-      sum += other.contribution.amount;
-    }
+// The latest time of the device for which those that know less do not add up to what was taken.
+Time Semaphore::proven_time(std::size_t device) const {
+  std::vector<std::pair<Time, std::int64_t>> known;
+  for (const Contribution& each : contributions_) {
+    known.emplace_back((*each.clock)[device], each.amount);
   }
-  return sum;
+  std::sort(known.begin(), known.end());
+  Time proven = 0;
+  std::int64_t sum = 0;
+  for (const auto& [time, amount] : known) {
+    if (sum >= taken_) break;
+    proven = time;
+    sum += amount;
+  }
+  return proven;
 }
 
 void Semaphore::take(std::int64_t amount, Clock& clock, Moment now,
@@ -31,30 +45,24 @@ void Semaphore::take(std::int64_t amount, Clock& clock, Moment now,
   has_ -= amount;
   taken_ += amount;
   if (taken_ == promised_) {
-    for (const Entry& entry : entries_) {
-      const Contribution& contribution = entry.contribution;
-      merge(clock, *contribution.clock);
-      if (contribution.copy < 0) continue;
-      CopyMoments& copy = copies[static_cast<std::size_t>(contribution.copy)];
-      (contribution.departure ? copy.departed : copy.arrived) = now;
+    for (const Contribution& each : contributions_) {
+      merge(clock, *each.clock);
+      if (each.copy < 0) continue;
+      CopyMoments& copy = copies[static_cast<std::size_t>(each.copy)];
+      (each.departure ? copy.departed : copy.arrived) = now;
     }
-    entries_.clear();
+    contributions_.clear();
     promised_ = taken_ = 0;
     return;
   }
-  // All known ones are found before any leaves: leaving changes no verdict on the others, since one
-  // that implies an unknown one cannot be known.
-  bool signals_known = false;
-  for (Entry& entry : entries_) {
-    if (entry.merged || taken_ <= others_than(entry)) continue;
-    merge(clock, *entry.contribution.clock);
-    entry.merged = true;
-    signals_known = signals_known || entry.contribution.copy < 0;
+  for (std::size_t device = 0; device < clock.size(); ++device) {
+    clock[device] = std::max(clock[device], proven_time(device));
   }
-  if (!signals_known) return;
-  std::erase_if(entries_, [&](const Entry& entry) {
-    const bool leaves = entry.merged && entry.contribution.copy < 0;
-    if (leaves) promised_ -= entry.contribution.amount, taken_ -= entry.contribution.amount;
+  // What knows nothing new counts among those that are not enough for anything new, and in what was
+  // taken: without it neither changes.
+  std::erase_if(contributions_, [&](const Contribution& each) {
+    const bool leaves = each.copy < 0 && knows_all_of(clock, *each.clock);
+    if (leaves) promised_ -= each.amount, taken_ -= each.amount;
     return leaves;
   });
 }

@@ -12,8 +12,7 @@ namespace cmm::tpu {
 // Who has added to a semaphore, or is going to: a signal adds at once, a copy from its start on.
 struct Contribution {
   std::int64_t amount = 0;
-  Moment made;  // when it was signalled or the copy was started
-  std::shared_ptr<const Clock> clock;
+  std::shared_ptr<const Clock> clock;  // when it was signalled or the copy was started
   // The copy, and which end of it counts here; -1: a signal.
   int copy = -1;
   bool departure = false;
@@ -29,28 +28,27 @@ class Semaphore {
   void add_bytes(std::int64_t bytes) { has_ += bytes; }  // a part of a copy has been moved
   void signal(Contribution contribution);
 
-  // Takes `amount` <= has(), and merges into `clock` what must have happened:
+  // Takes `amount` <= has(), and adds to `clock` what must have happened by now.
   //
-  // A signal must have happened where the others, less those that imply it because they were made
-  // by someone who knew of it, do not add up to what has been taken in all. Of a copy the same
-  // proves that it has been started. That it is complete is proved only when every byte promised
-  // has been taken: until then some other copy may have brought the bytes. For those copies
-  // `moments` is set to `now`.
+  // Several sets of contributions may add up to what has been taken in all. What has happened is
+  // what every such set knows of: of device d the time t, if those that know less of d than t are
+  // not enough. (A contribution that is made knowing of another knows at least as much: leaving out
+  // those that know t leaves a set that could be.)
+  //
+  // That a copy is complete, not only started, is proved when every byte promised has been taken:
+  // until then some other copy may have brought the bytes. For those copies `moments` is set to
+  // `now`.
   void take(std::int64_t amount, Clock& clock, Moment now, std::vector<CopyMoments>& copies);
 
  private:
-  struct Entry {
-    Contribution contribution;
-    bool merged = false;  // its clock; stays until it is known to be complete
-  };
-  std::int64_t others_than(const Entry& entry) const;
+  Time proven_time(std::size_t device) const;
 
   std::int64_t has_ = 0;
-  // Sum of the amounts of entries_, and what has been taken of them. A signal leaves as soon as it
-  // is known: its amount is subtracted from both, which may leave `taken_` negative.
+  // Sum of the amounts of contributions_, and what has been taken of them. A signal leaves when all
+  // that it knows is known: its amount is subtracted from both, which may leave taken_ negative.
   std::int64_t promised_ = 0;
   std::int64_t taken_ = 0;
-  std::vector<Entry> entries_;
+  std::vector<Contribution> contributions_;
 };
 
 }  // namespace cmm::tpu

@@ -231,7 +231,6 @@ void Executor::operator()(const StartCopy& start) {
 
   const std::int64_t bytes = copy.num_elements * copy.element_bytes;
   Contribution contribution{.amount = bytes,
-                            .made = now(),
                             .clock = std::make_shared<const Clock>(device_.clock),
                             .copy = copy.number,
                             .departure = false};
@@ -254,7 +253,6 @@ void Executor::operator()(const Signal& signal) {
   if (!outlives_calls) must_have_entered(target);
   semaphore(target, signal.semaphore)
       .signal({.amount = amount(signal.amount),
-               .made = now(),
                .clock = std::make_shared<const Clock>(device_.clock),
                .copy = -1,
                .departure = false});
