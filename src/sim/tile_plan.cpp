@@ -1,19 +1,95 @@
 #include "sim/tile_plan.hpp"
 
+#include <set>
+
 #include "base/text.hpp"
 #include "cmm/error.hpp"
-#include "sim/tile_candidates.hpp"
+#include "sim/tile_recipe.hpp"
 
 namespace cmm::sim {
+namespace {
+
+// Improves a recipe in one respect after another: what wins hardly depends on the rest.
+class Rule {
+ public:
+  explicit Rule(const TileProblem& problem) : problem_(problem) {
+    best_.side_rows = problem.shape.half_rows(schedule::Side::kForward) > 128 ? 128 : 64;
+    best_.mxu_tiles = problem.shape.k > kLongK ? 2 : 1;
+  }
+
+  std::optional<TilePlan> run() {
+    vary(memories(problem_),
+         [](TileRecipe& recipe, const TileMemory& memory) { recipe.memory = memory; });
+    vary_tiles();
+    vary_bodies();
+    vary(std::vector<int>{2, 3},
+         [](TileRecipe& recipe, int sends) { recipe.sends_per_step = sends; });
+    vary(std::vector<int>{1, 3},
+         [](TileRecipe& recipe, int loads) { recipe.loads_per_step = loads; });
+    vary(std::vector<double>{0.6, 1.0, 1.3},
+         [](TileRecipe& recipe, double y_ahead) { recipe.y_ahead = y_ahead; });
+    vary_tiles();
+    vary_bodies();
+    vary(std::vector<TileOrder>{TileOrder::kYMajor},
+         [](TileRecipe& recipe, TileOrder order) { recipe.order = order; });
+    return std::move(plan_);
+  }
+
+ private:
+  // The longest k at which an op of one MXU tile of columns still outweighs what a step costs
+  // besides less than two do.
+  static constexpr std::int64_t kLongK = 6144;
+
+  template <class Values, class Set>
+  void vary(const Values& values, const Set& set) {
+    const TileRecipe start = best_;
+    for (const auto& value : values) {
+      TileRecipe recipe = start;
+      set(recipe, value);
+      attempt(recipe);
+    }
+  }
+  void vary_tiles() {
+    const TileRecipe start = best_;
+    for (const std::int64_t side_rows : {64, 128}) {
+      for (const std::int64_t pieces : {1, 2, 4}) {
+        for (const std::int64_t mxu_tiles : {1, 2}) {
+          TileRecipe recipe = start;
+          recipe.side_rows = side_rows;
+          recipe.pieces = pieces;
+          recipe.mxu_tiles = mxu_tiles;
+          attempt(recipe);
+        }
+      }
+    }
+  }
+  void vary_bodies() {
+    const TileParameters p = parameters_of(problem_, best_);
+    std::vector<std::size_t> all(bodies_for(problem_.shape, p.side_rows, p.block_cols).size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+    vary(all, [](TileRecipe& recipe, std::size_t bodies) { recipe.bodies = bodies; });
+  }
+
+  void attempt(const TileRecipe& recipe) {
+    const TileParameters parameters = parameters_of(problem_, recipe);
+    if (!tried_.insert(to_text(parameters)).second) return;
+    ListScheduled scheduled = list_schedule(problem_, parameters);
+    if (!scheduled.plan || (plan_ && plan_->times.seconds <= scheduled.plan->times.seconds)) return;
+    plan_ = std::move(scheduled.plan);
+    best_ = recipe;
+  }
+
+  const TileProblem& problem_;
+  TileRecipe best_;
+  std::optional<TilePlan> plan_;
+  std::set<std::string> tried_;
+};
+
+}  // namespace
 
 TilePlan plan_tiles(const TileProblem& problem) {
-  std::optional<TilePlan> best;
-  for (const TileParameters& parameters : candidates(problem)) {
-    ListScheduled scheduled = list_schedule(problem, parameters);
-    if (scheduled.plan && (!best || scheduled.plan->times.seconds < best->times.seconds))
-      best = std::move(scheduled.plan);
-  }
-  if (best) return *std::move(best);
+  std::optional<TilePlan> plan = Rule(problem).run();
+  if (plan) return *std::move(plan);
   std::string why_not;
   for (const TileParameters& parameters : last_resorts(problem)) {
     ListScheduled scheduled = list_schedule(problem, parameters);

@@ -63,10 +63,11 @@ struct ListScheduled {
 };
 ListScheduled list_schedule(const TileProblem& problem, const TileParameters& parameters);
 
-// The best of some tens of candidates; milliseconds. There is one for every problem whose smallest
-// blocks fit into VMEM: else Error(kUnsupported) with the bytes needed and present.
+// The rule: the best of some tens of candidates, in milliseconds. There is a plan for every problem
+// whose smallest blocks fit into VMEM: else Error(kUnsupported) with what is needed and present.
 TilePlan plan_tiles(const TileProblem& problem);
 
+// No worse than the rule's. The same seed leads to the same plan.
 struct SearchOptions {
   std::uint64_t seed = 1;
   int num_candidates = 20000;

@@ -31,6 +31,15 @@ std::int64_t compiled_elems(const TileShape& shape) {
   return elems;
 }
 
+// Each x slot has its own for a load and the arrivals of its pieces. Half of them are left for
+// blocks of y and the rest.
+std::int64_t slots_of_semaphores(const TileProblem& problem, TileShape shape) {
+  shape.x_slots = 1;
+  const std::int64_t one = num_semaphores(shape);
+  shape.x_slots = 2;
+  return problem.machine.chip.num_semaphores * 3 / 4 / (num_semaphores(shape) - one);
+}
+
 ShapeOrNot no(std::string why) { return {std::nullopt, std::move(why)}; }
 
 }  // namespace
@@ -64,7 +73,7 @@ ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters
   const std::int64_t left = vmem - out_bytes(shape, elements);
 
   const std::int64_t x_most = parameters.x_bytes > 0 ? parameters.x_bytes / x_bytes : num_groups;
-  std::int64_t x_slots = std::min(x_most, num_groups);
+  std::int64_t x_slots = std::min({x_most, num_groups, slots_of_semaphores(problem, shape)});
   if (x_slots < num_groups) x_slots -= x_slots % most_groups;
   const bool forwards_from_slots = shape.x_home == XHome::kVmem && shape.num_devices > 2;
   const std::int64_t x_least = std::min(

@@ -1,8 +1,7 @@
-#include "sim/tile_candidates.hpp"
+#include "sim/tile_recipe.hpp"
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 namespace cmm::sim {
 namespace {
@@ -13,7 +12,8 @@ using schedule::TileShape;
 using schedule::XHome;
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-constexpr std::int64_t kMaxOpElems = 4'300'000;
+
+std::int64_t margin_bytes(const tpu::Chip& chip) { return std::min(8 * kMiB, chip.vmem_bytes / 4); }
 
 TileBody rectangle(int groups, int blocks) {
   const int out_slots = groups * blocks == 1 ? 4 : 2;
@@ -50,60 +50,51 @@ int blocks_side_by_side(std::int64_t num_blocks) {
   return static_cast<int>(std::min<std::int64_t>(num_blocks, 4));
 }
 
+}  // namespace
+
 std::vector<std::vector<TileBody>> bodies_for(const TileShape& shape, std::int64_t side_rows,
                                               std::int64_t block_cols) {
   const std::int64_t half = shape.half_rows(Side::kForward);
   const int in_hop = static_cast<int>(ceil_div(half, side_rows));
   const int in_all = in_hop * shape.num_devices;
   const int b = blocks_side_by_side(num_blocks(shape, block_cols));
-  std::vector<std::vector<TileBody>> all = {{rectangle(1, 1)}};
-  if (b > 1) {
-    all.push_back({rectangle(1, 1), free_body(b)});
-    all.push_back({rectangle(1, 1), rectangle(1, b)});
-    all.push_back({rectangle(1, 1), free_body(4)});
-  }
+  std::vector<std::vector<TileBody>> all;
   if (in_all >= 2) {
+    const int groups = std::clamp(in_hop, 2, 4);
+    all.push_back({rectangle(1, 1), free_body(4), rectangle(groups, b)});
     all.push_back({rectangle(1, 1), free_body(std::max(b, 2)), rectangle(2, b)});
     all.push_back({rectangle(1, 1), free_body(4), rectangle(2, 8)});
     all.push_back({rectangle(1, 1), rectangle(2, b)});
-  }
-  if (in_hop >= 2) {
-    const int groups = std::min(in_hop, 4);
     all.push_back({free_body(2), rectangle(groups, b)});
-    all.push_back({rectangle(1, 1), free_body(4), rectangle(groups, b)});
+    all.push_back({rectangle(1, 1), free_body(3), rectangle(2, b)});
+    all.push_back({rectangle(1, 1), rectangle(1, b), rectangle(2, b)});
+  }
+  if (b > 1) {
+    all.push_back({rectangle(1, 1), free_body(4)});
+    all.push_back({rectangle(1, 1), free_body(b)});
+    all.push_back({rectangle(1, 1), rectangle(1, b)});
+  }
+  all.push_back({rectangle(1, 1)});
+  // Gather first, then multiply with all rows at once while y streams: for few rows.
+  if (2 * side_rows * in_all <= 1024 && in_all <= 32) {
+    all.push_back({rectangle(in_all, 1)});
+    all.push_back({rectangle(in_all, 1), rectangle(in_all, 4)});
   }
   return all;
 }
 
-// Gather first, then multiply with all rows at once while y streams: for few rows.
-std::vector<std::vector<TileBody>> bodies_of_all_rows(const TileShape& shape,
-                                                      std::int64_t side_rows) {
-  const std::int64_t rows = 2 * side_rows * shape.num_devices;
-  const int groups =
-      shape.num_devices * static_cast<int>(ceil_div(shape.half_rows(Side::kForward), side_rows));
-  if (rows > 1024 || groups > 32) return {};
-  return {{rectangle(groups, 1)}, {rectangle(groups, 1), rectangle(groups, 4)}};
-}
-
-struct Memory {
-  XHome x_home = XHome::kVmem;
-  std::int64_t x_bytes = 0;
-  int passes = 1;
-};
-
-// What may lie in VMEM for the whole call, and what takes turns.
-std::vector<Memory> memories(const TileProblem& problem) {
+std::vector<TileMemory> memories(const TileProblem& problem) {
   const TileShape& shape = problem.shape;
   const tpu::Chip& chip = problem.machine.chip;
   const std::int64_t bytes = tpu::element_bytes(problem.machine.elements.operand);
   const std::int64_t out = std::min(chip.vmem_bytes / 8, 8 * kMiB);
-  const std::int64_t room = chip.vmem_bytes - default_margin_bytes(chip) - out;
+  const std::int64_t room = chip.vmem_bytes - margin_bytes(chip) - out;
   const std::int64_t x = shape.num_devices * shape.shard_rows * shape.k * bytes;
   const std::int64_t hop = shape.shard_rows * shape.k * bytes;
   std::int64_t y = 0;
   for (const std::int64_t cols : shape.cols) y += cols * shape.k * bytes;
   if (x + y <= room) return {{}};
-  std::vector<Memory> all;
+  std::vector<TileMemory> all;
   // What a ring of x slots needs at least: a hop and a group more, or just some groups where
   // nothing is forwarded from them.
   const std::int64_t ring = shape.num_devices > 2 ? hop + hop / 2 : std::min(hop, room / 8);
@@ -120,50 +111,32 @@ std::vector<Memory> memories(const TileProblem& problem) {
   return all;
 }
 
-}  // namespace
-
-std::int64_t default_margin_bytes(const tpu::Chip& chip) {
-  return std::min(8 * kMiB, chip.vmem_bytes / 4);
-}
-
-std::vector<TileParameters> candidates(const TileProblem& problem) {
-  const TileShape& shape = problem.shape;
-  std::vector<TileParameters> all;
-  std::set<std::string> seen;
+TileParameters parameters_of(const TileProblem& problem, const TileRecipe& recipe) {
   TileParameters p;
-  p.margin_bytes = default_margin_bytes(problem.machine.chip);
-  p.y_parts = problem.machine.copy_bytes_per_second > 0 && shape.k % 512 == 0 ? 4 : 1;
-  const auto add = [&](const std::vector<TileBody>& bodies) {
-    p.bodies = bodies;
-    if (seen.insert(to_text(p)).second) all.push_back(p);
-  };
-  for (const Memory& memory : memories(problem)) {
-    p.x_home = memory.x_home;
-    p.x_bytes = memory.x_bytes;
-    p.passes = memory.passes;
-    for (const std::int64_t side : {64, 128}) {
-      for (const std::int64_t pieces : {2, 1}) {
-        const Rows rows = rows_near(shape, side, pieces);
-        p.side_rows = rows.side;
-        p.piece_rows = rows.piece;
-        for (const std::int64_t block_cols :
-             {problem.machine.chip.mxu_tile, 2 * problem.machine.chip.mxu_tile}) {
-          if (block_cols * shape.k > kMaxOpElems) continue;
-          p.block_cols = block_cols;
-          for (const auto& bodies : bodies_for(shape, p.side_rows, block_cols)) add(bodies);
-          for (const auto& bodies : bodies_of_all_rows(shape, p.side_rows)) add(bodies);
-        }
-      }
-    }
-  }
-  return all;
+  const Rows rows = rows_near(problem.shape, recipe.side_rows, recipe.pieces);
+  p.side_rows = rows.side;
+  p.piece_rows = rows.piece;
+  p.block_cols = recipe.mxu_tiles * problem.machine.chip.mxu_tile;
+  const auto bodies = bodies_for(problem.shape, p.side_rows, p.block_cols);
+  p.bodies = bodies[std::min(recipe.bodies, bodies.size() - 1)];
+  p.order = recipe.order;
+  p.x_home = recipe.memory.x_home;
+  p.x_bytes = recipe.memory.x_bytes;
+  p.passes = recipe.memory.passes;
+  p.sends_per_step = recipe.sends_per_step;
+  p.loads_per_step = recipe.loads_per_step;
+  p.y_ahead = recipe.y_ahead;
+  // One copy that may not draw all of HBM is worth several.
+  p.y_parts = problem.machine.copy_bytes_per_second > 0 && problem.shape.k % 512 == 0 ? 4 : 1;
+  p.margin_bytes = margin_bytes(problem.machine.chip);
+  return p;
 }
 
 std::vector<TileParameters> last_resorts(const TileProblem& problem) {
   const TileShape& shape = problem.shape;
   std::vector<TileParameters> all;
   TileParameters p;
-  p.margin_bytes = default_margin_bytes(problem.machine.chip);
+  p.margin_bytes = margin_bytes(problem.machine.chip);
   p.block_cols = tpu::kLanes;
   const std::int64_t bytes = tpu::element_bytes(problem.machine.elements.operand);
   const std::int64_t room = problem.machine.chip.vmem_bytes - p.margin_bytes;
@@ -175,11 +148,12 @@ std::vector<TileParameters> last_resorts(const TileProblem& problem) {
       p.x_home = home;
       p.bodies = {rectangle(1, 1)};
       const std::int64_t slot = 2 * p.side_rows * shape.k * bytes;
-      const std::int64_t hop = slot * ceil_div(shape.half_rows(Side::kForward), p.side_rows);
-      for (const int passes : {1, 2, 4, 8, shape.num_devices}) {
-        if (passes > shape.num_devices) continue;
-        p.passes = passes;
-        p.x_bytes = std::min(hop * ceil_div(shape.num_devices, passes) + 2 * hop, room);
+      const std::int64_t in_hop = ceil_div(shape.half_rows(Side::kForward), p.side_rows);
+      const std::int64_t groups = in_hop * shape.num_devices;
+      for (const std::int64_t passes : {std::int64_t{1}, std::int64_t{4}, groups / 4, groups}) {
+        if (passes < 1 || passes > groups) continue;
+        p.passes = static_cast<int>(passes);
+        p.x_bytes = std::min((ceil_div(groups, passes) + in_hop + 1) * slot, room);
         all.push_back(p);
       }
       if (side <= shape.row_tile) break;

@@ -1,0 +1,145 @@
+// Annealing over the parameters, from where the rule ends.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "base/integers.hpp"
+#include "sim/tile_plan.hpp"
+
+namespace cmm::sim {
+namespace {
+
+using schedule::TileBody;
+using schedule::XHome;
+
+constexpr std::size_t kMaxBodies = 4;
+// A step that costs so large a share of the time is accepted with probability 1 / e at the start;
+// at the end of the search only what is better.
+constexpr double kFirstTemperature = 0.006;
+constexpr double kCoolAfter = 0.7;  // of the candidates
+
+class Search {
+ public:
+  Search(const TileProblem& problem, const SearchOptions& options)
+      : problem_(problem), options_(options), random_(options.seed), best_(plan_tiles(problem)) {}
+
+  TilePlan run() {
+    TileParameters current = best_.parameters;
+    double seconds = best_.times.seconds;
+    for (int i = 0; i < options_.num_candidates; ++i) {
+      TileParameters tried = current;
+      for (std::size_t changes = 1 + below(3); changes > 0; --changes) change(tried);
+      ListScheduled scheduled = list_schedule(problem_, tried);
+      if (!scheduled.plan) continue;
+      const double here = scheduled.plan->times.seconds;
+      const double temperature =
+          kFirstTemperature * seconds * (1 - i / (kCoolAfter * options_.num_candidates));
+      const bool accepted =
+          here <= seconds || (temperature > 0 && std::exp((seconds - here) / temperature) > unit());
+      if (here < best_.times.seconds) best_ = *std::move(scheduled.plan);
+      if (!accepted) continue;
+      current = tried;
+      seconds = here;
+    }
+    return std::move(best_);
+  }
+
+ private:
+  // The standard library's distributions differ between implementations, the engine does not.
+  std::size_t below(std::size_t end) { return random_() % end; }
+  double unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+  template <class Value>
+  Value one_of(std::initializer_list<Value> values) {
+    return *(values.begin() + below(values.size()));
+  }
+
+  TileBody random_body() {
+    if (below(3) == 0) return {.blocks = 2 + static_cast<int>(below(7)), .free = true};
+    return {.groups = one_of({1, 1, 2, 2, 4, 4, 8}), .blocks = 1 + static_cast<int>(below(10))};
+  }
+  void change_bodies(std::vector<TileBody>& bodies) {
+    const std::size_t which = below(bodies.size());
+    switch (below(4)) {
+      case 0:
+        if (bodies.size() < kMaxBodies) bodies.push_back(random_body());
+        return;
+      case 1:
+        if (bodies.size() > 1) bodies.erase(bodies.begin() + static_cast<std::ptrdiff_t>(which));
+        return;
+      case 2:
+        bodies[which].out_slots = 1 + static_cast<int>(below(4));
+        return;
+      default:
+        bodies[which] = random_body();
+        return;
+    }
+  }
+  // An even share of a half, so that all groups are alike, in so many pieces.
+  void change_rows(TileParameters& p) {
+    const std::int64_t half = problem_.shape.half_rows(schedule::Side::kForward);
+    const std::int64_t groups =
+        ceil_div(half, one_of<std::int64_t>({16, 32, 64, 64, 128, 128, 256}));
+    const std::int64_t pieces = one_of<std::int64_t>({1, 1, 2, 2, 3, 4, 8});
+    p.side_rows = round_up(ceil_div(half, groups), problem_.shape.row_tile * pieces);
+    p.piece_rows = p.side_rows / pieces;
+  }
+  void change(TileParameters& p) {
+    switch (below(13)) {
+      case 0:
+      case 1:
+        change_rows(p);
+        return;
+      case 2:
+        p.block_cols = problem_.machine.chip.mxu_tile * one_of<std::int64_t>({1, 1, 2, 2, 3, 4});
+        return;
+      case 3:
+      case 4:
+      case 5:
+        change_bodies(p.bodies);
+        return;
+      case 6:
+        p.order = one_of({TileOrder::kXMajor, TileOrder::kYMajor});
+        return;
+      case 7:
+        p.sends_per_step = one_of({1, 1, 2, 3, 4});
+        return;
+      case 8:
+        p.loads_per_step = one_of({1, 2, 2, 3, 4});
+        return;
+      case 9:
+        p.y_ahead = one_of({0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0});
+        return;
+      case 10:
+        p.send_ahead = one_of({0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0});
+        return;
+      case 11:
+        change_memory(p);
+        return;
+      default:
+        p.y_parts = one_of({1, 1, 1, 2, 4});
+        return;
+    }
+  }
+  void change_memory(TileParameters& p) {
+    if (below(8) == 0) p.x_home = one_of({XHome::kVmem, XHome::kHbm});
+    const std::int64_t vmem = problem_.machine.chip.vmem_bytes - p.margin_bytes;
+    if (below(2) == 0) {
+      p.x_bytes = below(3) == 0 ? 0 : vmem / 100 * (10 + 5 * static_cast<std::int64_t>(below(14)));
+    } else if (p.passes > 1 || below(4) == 0) {
+      p.passes = std::max(1, p.passes + one_of({-1, 1, 2}));
+    }
+  }
+
+  const TileProblem& problem_;
+  const SearchOptions& options_;
+  std::mt19937_64 random_;
+  TilePlan best_;
+};
+
+}  // namespace
+
+TilePlan search_tiles(const TileProblem& problem, const SearchOptions& options) {
+  return Search(problem, options).run();
+}
+
+}  // namespace cmm::sim
