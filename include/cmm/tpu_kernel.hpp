@@ -61,13 +61,14 @@ struct KernelOptions {
   bool debug = false;  // every device prints each phase
 };
 
-// What a kernel is, without running it. Bytes are of one device.
+// What a kernel is, without running it. Figures are of one core: where a device has two, each runs
+// the kernel with half of the device's columns.
 struct KernelDescription {
   Schedule schedule = Schedule::kWavefront;
   std::string name;        // as a profiler shows it
   std::string parameters;  // "bn=6400 bk=2560", or of the wavefront kernel as tune() gives them
   std::int64_t vmem_bytes = 0;  // of all its buffers, padded to the chip's tiles
-  int num_semaphores = 0;
+  std::int64_t num_semaphores = 0;
   int num_steps = 0;             // of the table, or of the grid
   std::int64_t table_words = 0;  // in SMEM; 0: no table
   std::int64_t num_statements = 0;

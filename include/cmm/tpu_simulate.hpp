@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cmm/timeline.hpp"
 #include "cmm/tpu_kernel.hpp"
 
 namespace cmm::tpu {
@@ -19,6 +20,7 @@ struct SimulateOptions {
   // Candidates that a search tries for the wavefront kernel; 0: the best known parameters.
   int num_candidates = 0;
   std::uint64_t seed = 1;  // of the search
+  bool timeline = false;
 };
 
 // No schedule can be faster than the slowest of these.
@@ -47,9 +49,10 @@ struct KernelTimes {
   double hbm_busy = 0;            // shares of `seconds`
   double link_busy = 0;           // of the busier direction
   int num_steps = 0;
-  int num_semaphores = 0;
+  std::int64_t num_semaphores = 0;
   std::int64_t vmem_bytes = 0;
   std::string parameters;
+  Timeline timeline;  // of a device and its neighbours, where asked for
 };
 
 struct Simulation {
@@ -66,6 +69,23 @@ struct Simulation {
 
 // Where a schedule is named that is refused: Error(kUnsupported) with why.
 Simulation simulate(const Problem& problem, const Chip& chip, const SimulateOptions& options = {});
+
+struct TuneOptions {
+  std::vector<int> slice;  // as of SimulateOptions
+  double copy_bytes_per_second = 0;
+  int num_candidates = 20000;
+  std::uint64_t seed = 1;
+};
+
+// Parameters of the wavefront kernel for one problem.
+struct Tuned {
+  std::string parameters;  // for KernelOptions
+  double seconds = 0;
+  double planned_seconds = 0;  // what the planner's rule finds without a search
+  Bound bound;
+};
+// The best that a search of this many candidates finds; never slower than the planner's rule.
+Tuned tune(const Problem& problem, const Chip& chip, const TuneOptions& options = {});
 
 // The slice that P chips are taken to be where none is named.
 std::vector<int> usual_slice(const Chip& chip, int num_devices);

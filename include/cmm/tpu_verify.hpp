@@ -23,6 +23,7 @@ struct Verification {
   std::string fault;
   std::string text;
   std::string run;
+  std::string mutant;  // of verify_mutant(): the fault that was put in
   KernelDescription kernel;
   int num_runs = 0;
   double seconds = 0;
@@ -44,10 +45,12 @@ std::vector<SweepCase> sweep(const Chip& chip);
 
 // All small faults of a kernel, one at a time: is each seen?
 struct MutantResult {
+  int number = 0;    // of the faults of this kernel, from 0
   std::string name;  // "drop await arrival at step 3 (forward hop 1 piece 0)"
   std::string kind;  // "drop start", "swap neighbours", ...
   bool caught = false;
-  std::string cause;       // of the verdict, where caught
+  std::string cause;       // where caught: the fault, in words
+  std::string run;         // and the run that showed it, "" where it was seen without one
   std::string equivalent;  // else why the fault changes nothing that anyone could see, or ""
   int num_runs = 0;
   bool missed() const { return !caught && equivalent.empty(); }
@@ -57,5 +60,10 @@ std::vector<MutantResult> try_all_mutants(
     const Problem& problem, const Chip& chip, const KernelOptions& options = {},
     const VerificationOptions& how = {},
     const std::function<void(int done, int all)>& progress = {});
+
+// The verdict on the kernel with one of them. Throws Error(kInvalidArgument) where there is no
+// fault of that number.
+Verification verify_mutant(const Problem& problem, const Chip& chip, const KernelOptions& options,
+                           int number, const VerificationOptions& how = {});
 
 }  // namespace cmm::tpu

@@ -20,7 +20,7 @@ constexpr int kMaxDevices = 4096;
 
 std::string shape_text(const std::vector<int>& mesh) {
   std::string text;
-  for (const int size : mesh) text += (text.empty() ? "" : "x") + std::to_string(size);
+  for (const int size : mesh) text += cat(text.empty() ? "" : "x", size);
   return text;
 }
 

@@ -26,7 +26,7 @@ TEST(TpuCommands, AreNamedWhereOneIsMissing) {
 TEST(TpuCommands, ShowExamplesInTheirHelp) {
   const ToolResult all = tpu("--help");
   EXPECT_EQ(all.exit_code, 0);
-  for (const char* command : {"chips"}) {
+  for (const char* command : {"verify", "mutants", "show", "chips"}) {
     EXPECT_NE(all.out.find(command), std::string::npos);
     const ToolResult help = tpu(std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
@@ -49,6 +49,101 @@ TEST(TpuChips, ArePrintedAsAFileWithSources) {
   for (const Json& chip : Json::parse(result.out).at("chips")) {
     EXPECT_FALSE(chip.at("clock_hz").at("source").get<std::string>().empty());
   }
+}
+
+Json json_of(const ToolResult& result) {
+  EXPECT_EQ(result.err, "");
+  return Json::parse(result.out);
+}
+
+TEST(TpuVerify, ProvesBothKernelsRight) {
+  for (const char* schedule : {"reference", "wavefront"}) {
+    const ToolResult result = tpu(std::string("verify --devices 3 --m 48 --k 256 --n 768 "
+                                              "--interleavings 4 --json --schedule ") +
+                                  schedule);
+    EXPECT_EQ(result.exit_code, 0);
+    const Json verdict = json_of(result);
+    EXPECT_EQ(verdict.at("right"), true);
+    EXPECT_EQ(verdict.at("schedule"), schedule);
+    EXPECT_EQ(verdict.at("runs"), 3 + 2 * 3 + 4);
+    EXPECT_FALSE(verdict.at("parameters").get<std::string>().empty());
+  }
+}
+
+TEST(TpuVerify, TakesTheParametersItPrints) {
+  const std::string flags = "verify --devices 2 --m 32 --k 128 --n 512 --interleavings 0 --json";
+  const std::string parameters = json_of(tpu(flags)).at("parameters");
+  std::vector<std::string> words = words_of("tpu " + flags + " --parameters");
+  words.push_back(parameters);
+  const ToolResult again = run_tool(words);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(json_of(again).at("parameters"), parameters);
+}
+
+TEST(TpuVerify, EndsWithOneWhereAFaultWasPutIn) {
+  const std::string line = "verify --devices 3 --m 48 --k 256 --n 768 --bn 128 --bk 128 --mutant 0";
+  const ToolResult result = tpu(line);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.err, "");
+  EXPECT_NE(result.out.find("WRONG"), std::string::npos) << result.out;
+  // The line that does it again does.
+  const std::size_t at = result.out.find("again: cmm tpu ");
+  ASSERT_NE(at, std::string::npos);
+  const std::string again = result.out.substr(at + 15, result.out.find('\n', at) - at - 15);
+  EXPECT_EQ(tpu(again).exit_code, 1) << again;
+  EXPECT_EQ(json_of(tpu(line + " --json")).at("right"), false);
+  expect_refused(tpu(line + "9999"), 2, "there is no fault 9999; this kernel has");
+}
+
+TEST(TpuVerify, RefusesWhatNoKernelCanDo) {
+  expect_refused(tpu("verify --devices 4 --n 1022"), 2, "n is 1022; y is split by columns over 4");
+  expect_refused(tpu("verify --mesh 2x0"), 2, "--mesh is '2x0'");
+  expect_refused(tpu("verify --mesh 2x4 --axis 2"), 2, "--axis is 2 but the mesh 2x4 has axes 0");
+  expect_refused(tpu("verify --mesh 2x4 --devices 2"), 2,
+                 "--devices is 2 but axis 1 of --mesh 2x4");
+  expect_refused(tpu("verify --dtype f64"), 2, "--dtype: no element type 'f64'");
+  expect_refused(tpu("verify --schedule ring"), 2, "--schedule: no schedule 'ring'");
+  expect_refused(tpu("verify --schedule sequential"), 2, "no kernel of ours");
+  expect_refused(tpu("verify --schedule reference --devices 1 --n 256"), 2, "1 device");
+  expect_refused(tpu("verify --chip v9"), 2, "--chip: no chip 'v9'; there are v4, v5e");
+  expect_refused(tpu("verify --parameters now"), 2, "now");
+  expect_refused(tpu("verify --bn 100"), 2, "bn is 100");
+  expect_refused(tpu("verify --n 1024,x"), 2, "--n is 'x'");
+}
+
+TEST(TpuMutants, AreAllCaughtOrArguedAway) {
+  const ToolResult result =
+      tpu("mutants --devices 2 --m 32 --k 128 --n 256 --schedule reference --json");
+  EXPECT_EQ(result.exit_code, 0);
+  const Json all = json_of(result);
+  EXPECT_EQ(all.at("missed"), 0);
+  EXPECT_EQ(all.at("mutants"), all.at("caught").get<int>() + all.at("equivalent").get<int>());
+  EXPECT_EQ(all.at("mutants"), all.at("verdicts").size());
+  for (const Json& mutant : all.at("verdicts")) {
+    EXPECT_TRUE(mutant.contains("cause") || mutant.contains("because")) << mutant;
+  }
+}
+
+TEST(TpuShow, PrintsTheProgramAndItsTable) {
+  const ToolResult result = tpu("show --devices 4 --m 64 --k 256 --n 1024 --program");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_NE(result.out.find("\nkernel all_gather_matmul_wavefront"), std::string::npos);
+  EXPECT_NE(result.out.find("\n  step 0: load x 0: slot 0"), std::string::npos) << result.out;
+}
+
+TEST(TpuChips, CanBeAUsersOwn) {
+  const Scratch folder;
+  Json chips = Json::parse(tpu("chips --json").out);
+  chips["chips"][0]["name"] = "mine";
+  const std::string path = folder.file("chips.json");
+  std::ofstream(path) << chips;
+  EXPECT_EQ(tpu("show --devices 2 --m 32 --k 128 --n 256 --chip mine --chips " + path).exit_code,
+            0);
+  expect_refused(tpu("show --chip v4 --chips " + path), 2, "has mine, v5e");
+  chips["chips"][0]["clock_hz"]["value"] = -1;
+  std::ofstream(path) << chips;
+  expect_refused(tpu("show --chip mine --chips " + path), 3, "clock_hz");
+  expect_refused(tpu("show --chips " + folder.file("none.json")), 3, "none.json: cannot be read");
 }
 
 }  // namespace
