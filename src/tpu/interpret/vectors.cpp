@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "base/integers.hpp"
 #include "tpu/interpret/elements.hpp"
 #include "tpu/shapes.hpp"
 
@@ -11,10 +12,10 @@ namespace cmm::tpu {
 namespace {
 
 // In squares that lie in few cache lines on both sides.
-template <class T>
-std::vector<T> transposed(const std::vector<T>& from, std::int64_t rows, std::int64_t cols) {
+std::vector<float> transposed(const std::vector<float>& from, std::int64_t rows,
+                              std::int64_t cols) {
   constexpr std::int64_t kSquare = 16;
-  std::vector<T> to(from.size());
+  std::vector<float> to(from.size());
   for (std::int64_t row = 0; row < rows; row += kSquare) {
     for (std::int64_t col = 0; col < cols; col += kSquare) {
       for (std::int64_t i = row; i < std::min(row + kSquare, rows); ++i) {
@@ -29,59 +30,79 @@ std::vector<T> transposed(const std::vector<T>& from, std::int64_t rows, std::in
 
 // sums [cols] += left [kSteps] · right [kSteps, cols], where a row of right is `stride` long.
 // Columns are vector lanes; a sum is loaded and stored once for kSteps products.
-template <int kSteps, class T>
-void add_products(T* sums, const T* left, const T* right, std::int64_t stride, std::int64_t cols) {
-  std::array<T, kSteps> factors;  // else they are loaded for each column: sums might overlap left
+template <int kSteps>
+void add_products(float* sums, const float* left, const float* right, std::int64_t stride,
+                  std::int64_t cols) {
+  // A copy, or they are loaded for each column: sums might overlap left.
+  std::array<float, kSteps> factors;
   std::copy_n(left, kSteps, factors.begin());
 #pragma GCC ivdep
   for (std::int64_t j = 0; j < cols; ++j) {
-    T sum = sums[j];
+    float sum = sums[j];
     for (int step = 0; step < kSteps; ++step) sum += factors[step] * right[step * stride + j];
     sums[j] = sum;
   }
 }
 
-// result [rows, cols] += lhs [rows, inner] · rhs [inner, cols]. Columns are taken in blocks, so
-// that kSteps rows of rhs and a row of sums stay in a first-level cache of 32 KiB.
-template <class T>
-void multiply(const MatmulShape& shape, const T* lhs, const T* rhs, T* result) {
+// result [rows, cols] += lhs [rows, inner] · rhs [inner, cols], of the part of inner. Columns are
+// taken in blocks, so that kSteps rows of rhs and a row of sums stay in a first-level cache of 32
+// KiB.
+void add_product(const MatmulShape& shape, Range part, const float* lhs, const float* rhs,
+                 float* result) {
   constexpr std::int64_t kSteps = 8, kCols = 512;
   for (std::int64_t first = 0; first < shape.cols; first += kCols) {
     const std::int64_t cols = std::min(kCols, shape.cols - first);
     for (std::int64_t i = 0; i < shape.rows; ++i) {
-      T* const sums = result + i * shape.cols + first;
-      const T* const left = lhs + i * shape.inner;
-      const T* const right = rhs + first;
-      std::int64_t k = 0;
-      for (; k + kSteps <= shape.inner; k += kSteps) {
+      float* const sums = result + i * shape.cols + first;
+      const float* const left = lhs + i * shape.inner;
+      const float* const right = rhs + first;
+      std::int64_t k = part.begin;
+      for (; k + kSteps <= part.end; k += kSteps) {
         add_products<kSteps>(sums, left + k, right + k * shape.cols, shape.cols, cols);
       }
-      for (; k < shape.inner; ++k) {
+      for (; k < part.end; ++k) {
         add_products<1>(sums, left + k, right + k * shape.cols, shape.cols, cols);
       }
     }
   }
 }
 
-template <class T>
-void multiply(const MatmulShape& shape, const std::vector<T>& lhs, const std::vector<T>& rhs,
-              std::vector<T>& result) {
-  result.assign(static_cast<std::size_t>(shape.rows * shape.cols), T{});
-  if (!shape.rhs_transposed) return multiply(shape, lhs.data(), rhs.data(), result.data());
-  const std::vector<T> turned = transposed(rhs, shape.cols, shape.inner);
-  multiply(shape, lhs.data(), turned.data(), result.data());
+// The operand as floats, as the MXU takes them: of f32 those of bf16. It lies in `room`, unless it
+// is so already.
+const std::vector<float>& as_operand(const VectorValue& value, Element element,
+                                     std::vector<float>& room) {
+  if (is_integer(element)) {
+    room.assign(value.integers.begin(), value.integers.end());
+    return room;
+  }
+  if (element != Element::kF32) return value.floats;
+  room.resize(value.floats.size());
+  std::transform(value.floats.begin(), value.floats.end(), room.begin(),
+                 [](float each) { return round_to(Element::kBF16, each); });
+  return room;
 }
 
-std::vector<float> as_bf16(const std::vector<float>& from) {
-  std::vector<float> to(from.size());
-  std::transform(from.begin(), from.end(), to.begin(),
-                 [](float value) { return round_to(Element::kBF16, value); });
-  return to;
+void multiply_floats(const MatmulShape& shape, const std::vector<float>& lhs,
+                     const std::vector<float>& rhs, std::vector<float>& result) {
+  result.assign(static_cast<std::size_t>(shape.rows * shape.cols), 0.0f);
+  add_product(shape, {0, shape.inner}, lhs.data(), rhs.data(), result.data());
 }
 
-// Sums of int32 wrap; of signed numbers that would be undefined.
-std::vector<std::uint32_t> as_unsigned(const std::vector<std::int32_t>& from) {
-  return {from.begin(), from.end()};
+// f32 holds all sums of 1024 products of int8 exactly, and vector instructions that every processor
+// has multiply floats, but not 32-bit integers.
+void multiply_integers(const MatmulShape& shape, const std::vector<float>& lhs,
+                       const std::vector<float>& rhs, std::vector<std::int32_t>& result) {
+  constexpr std::int64_t kExact = 1024;
+  result.assign(static_cast<std::size_t>(shape.rows * shape.cols), 0);
+  std::vector<float> sums;
+  for (std::int64_t k = 0; k < shape.inner; k += kExact) {
+    sums.assign(result.size(), 0.0f);
+    add_product(shape, {k, std::min(k + kExact, shape.inner)}, lhs.data(), rhs.data(), sums.data());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const auto sum = static_cast<std::uint32_t>(static_cast<std::int32_t>(sums[i]));
+      result[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(result[i]) + sum);
+    }
+  }
 }
 
 }  // namespace
@@ -154,14 +175,17 @@ void cast(VectorValue& result, Element to, const VectorValue& from) {
 
 void matmul(VectorValue& result, const MatmulShape& shape, Element operands, const VectorValue& lhs,
             const VectorValue& rhs) {
+  std::vector<float> left_room, right_room, turned;
+  const std::vector<float>& left = as_operand(lhs, operands, left_room);
+  const std::vector<float>* right = &as_operand(rhs, operands, right_room);
+  if (shape.rhs_transposed) {
+    turned = transposed(*right, shape.cols, shape.inner);
+    right = &turned;
+  }
   if (is_integer(operands)) {
-    std::vector<std::uint32_t> sums;
-    multiply(shape, as_unsigned(lhs.integers), as_unsigned(rhs.integers), sums);
-    result.integers.assign(sums.begin(), sums.end());
-  } else if (operands == Element::kF32) {
-    multiply(shape, as_bf16(lhs.floats), as_bf16(rhs.floats), result.floats);
+    multiply_integers(shape, left, *right, result.integers);
   } else {
-    multiply(shape, lhs.floats, rhs.floats, result.floats);
+    multiply_floats(shape, left, *right, result.floats);
   }
 }
 

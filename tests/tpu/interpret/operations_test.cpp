@@ -102,6 +102,20 @@ TEST(MatmulOfIntegers, IsExact) {
   }
 }
 
+TEST(MatmulOfIntegers, IsExactBeyondWhatFloatsHold) {
+  for (const std::int32_t value : {-128, 127}) {
+    const MatmulShape shape{.rows = 2, .inner = 3000, .cols = 3};
+    VectorValue lhs, rhs, result;
+    lhs.integers.assign(6000, value);
+    rhs.integers.assign(9000, value);
+    rhs.integers[0] = 1;  // an odd sum, far above 2^24
+    matmul(result, shape, Element::kS8, lhs, rhs);
+    const std::int32_t full = 3000 * value * value;
+    const std::int32_t first = 2999 * value * value + value;
+    EXPECT_EQ(result.integers, (std::vector<std::int32_t>{first, full, full, first, full, full}));
+  }
+}
+
 TEST(Add, RoundsToItsType) {
   VectorValue a, b, sum;
   a.floats = {1.0f, 256.0f};
