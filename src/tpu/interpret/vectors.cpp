@@ -36,7 +36,6 @@ void add_products(float* sums, const float* left, const float* right, std::int64
   // A copy, or they are loaded for each column: sums might overlap left.
   std::array<float, kSteps> factors;
   std::copy_n(left, kSteps, factors.begin());
-#pragma GCC ivdep
   for (std::int64_t j = 0; j < cols; ++j) {
     float sum = sums[j];
     for (int step = 0; step < kSteps; ++step) sum += factors[step] * right[step * stride + j];
