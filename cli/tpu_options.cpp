@@ -100,10 +100,8 @@ void TpuOptions::add_problem_to(CLI::App& app, const Defaults& defaults) {
       ->disable_flag_override();
 }
 
-void TpuOptions::add_kernel_to(CLI::App& app) {
-  add_name(app, "--schedule", kernel_.schedule, tpu::parse_schedule,
-           "reference or wavefront (default: wavefront; reference where --bn or --bk is given)",
-           "NAME");
+void TpuOptions::add_kernel_to(CLI::App& app, const std::string& schedule_help) {
+  add_name(app, "--schedule", kernel_.schedule, tpu::parse_schedule, schedule_help, "NAME");
   add_int(app, "--bn", kernel_.bn, {1, kExtent.max},
           "columns of a block of the reference kernel (default: as tuned)");
   add_int(app, "--bk", kernel_.bk, {1, kExtent.max},

@@ -28,7 +28,12 @@ class TpuOptions {
   void add_chip_to(CLI::App& app);  // --chip --chips
   // --devices --mesh --axis --m --k --n --dtype --out-dtype --transpose-y --gathered
   void add_problem_to(CLI::App& app, const Defaults& defaults);
-  void add_kernel_to(CLI::App& app);  // --schedule --bn --bk --parameters
+  // --schedule --bn --bk --parameters; the help of --schedule says what can be named and what
+  // is taken otherwise.
+  void add_kernel_to(CLI::App& app, const std::string& schedule_help = kOneKernel);
+
+  static constexpr const char* kOneKernel =
+      "reference or wavefront (default: wavefront; reference where --bn or --bk is given)";
 
   // All throw Error(kInvalidArgument) where flags contradict each other; chip() as
   // tpu::read_chips() too.

@@ -26,7 +26,7 @@ TEST(TpuCommands, AreNamedWhereOneIsMissing) {
 TEST(TpuCommands, ShowExamplesInTheirHelp) {
   const ToolResult all = tpu("--help");
   EXPECT_EQ(all.exit_code, 0);
-  for (const char* command : {"verify", "mutants", "show", "chips"}) {
+  for (const char* command : {"simulate", "verify", "mutants", "tune", "show", "chips"}) {
     EXPECT_NE(all.out.find(command), std::string::npos);
     const ToolResult help = tpu(std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
@@ -54,6 +54,77 @@ TEST(TpuChips, ArePrintedAsAFileWithSources) {
 Json json_of(const ToolResult& result) {
   EXPECT_EQ(result.err, "");
   return Json::parse(result.out);
+}
+
+// The first shape that the reference kernel was tuned for.
+constexpr const char* kTunedShape = "--chip v6e --devices 8 --m 1024 --k 5120 --n 51200 ";
+
+TEST(TpuSimulate, PutsTheSchedulesSideBySide) {
+  const Json json = json_of(tpu(std::string("simulate --compare --json ") + kTunedShape));
+  const double reference = json.at("reference_seconds"), wavefront = json.at("wavefront_seconds"),
+               sequential = json.at("sequential_seconds"), bound = json.at("bound_seconds");
+  EXPECT_GT(reference, 1.25 * wavefront);
+  EXPECT_GT(sequential, wavefront);
+  EXPECT_GT(wavefront, bound);
+  EXPECT_EQ(json.at("chosen"), "wavefront");
+  for (const Json& kernel : json.at("kernels")) {
+    double sum = 0;
+    for (const char* part : {"mxu_seconds", "control_seconds", "idle_x_seconds", "idle_y_seconds",
+                             "idle_out_seconds", "idle_other_seconds", "tail_seconds"}) {
+      sum += kernel.at(part).get<double>();
+    }
+    EXPECT_NEAR(sum, kernel.at("seconds"), 1e-12) << kernel.at("schedule");
+    EXPECT_NEAR(kernel.at("share_of_bound"), bound / kernel.at("seconds").get<double>(), 1e-12);
+  }
+  EXPECT_EQ(json.at("kernels")[0].at("parameters"), "bn=6400 bk=2560");
+}
+
+TEST(TpuSimulate, SaysWhyTheReferenceRefuses) {
+  const std::string line = "simulate --devices 4 --m 100 --k 5120 --n 4096 --compare";
+  const Json json = json_of(tpu(line + " --json"));
+  EXPECT_TRUE(json.at("reference_seconds").is_null());
+  EXPECT_NE(json.at("reference_refused").get<std::string>().find("m is 100"), std::string::npos);
+  const ToolResult text = tpu(line);
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_NE(text.out.find("reference: refused, m is 100"), std::string::npos) << text.out;
+  expect_refused(tpu(line + " --schedule reference"), 2, "m is 100");
+}
+
+TEST(TpuSimulate, TakesWhatTuneFinds) {
+  const std::string shape = "--devices 4 --m 512 --k 2048 --n 8192 --json";
+  const Json tuned = json_of(tpu("tune --search 40 " + shape));
+  EXPECT_LE(tuned.at("seconds"), tuned.at("planned_seconds"));
+  std::vector<std::string> words = words_of("tpu simulate --schedule wavefront " + shape);
+  words.push_back("--parameters");
+  words.push_back(tuned.at("parameters"));
+  const Json simulated = json_of(run_tool(words));
+  EXPECT_EQ(simulated.at("kernels")[1].at("seconds"), tuned.at("seconds"));
+}
+
+TEST(TpuSimulate, IsSlowerOnALineAndWithSlowerCopies) {
+  const std::string line = std::string("simulate --json ") + kTunedShape;
+  const auto seconds = [&](const std::string& more) {
+    return json_of(tpu(line + more)).at("wavefront_seconds").get<double>();
+  };
+  const double usual = seconds("");
+  EXPECT_EQ(seconds("--slice 2x4"), usual);
+  EXPECT_GT(seconds("--slice 1x8"), usual);
+  EXPECT_GT(seconds("--copy-gbytes 100"), usual);
+  expect_refused(tpu(line + "--slice 2x5"), 2, "slice 2x5 must have as many chips");
+  expect_refused(tpu(line + "--slice 2y4"), 2, "--slice is '2y4'");
+}
+
+TEST(TpuSimulate, WritesATimeline) {
+  const Scratch folder;
+  for (const char* schedule : {"reference", "wavefront", "sequential"}) {
+    const ToolResult result =
+        tpu(std::string("simulate --devices 4 --m 64 --k 256 --n 1024 --schedule ") + schedule +
+            " --trace " + folder.file("t.json") + " --html " + folder.file("t.html"));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_GT(Json::parse(content_of(folder.file("t.json"))).at("traceEvents").size(), 10U);
+    EXPECT_NE(content_of(folder.file("t.html")).find("</html>"), std::string::npos);
+  }
+  expect_refused(tpu("simulate --html " + folder.file("none/t.html")), 3, "none/t.html");
 }
 
 TEST(TpuVerify, ProvesBothKernelsRight) {

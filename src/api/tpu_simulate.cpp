@@ -1,0 +1,189 @@
+#include "cmm/tpu_simulate.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "api/tpu_kernels.hpp"
+#include "api/tpu_machine.hpp"
+#include "api/tpu_reference.hpp"
+#include "base/text.hpp"
+#include "cmm/error.hpp"
+#include "schedule/tile_needs.hpp"
+#include "sim/bound.hpp"
+#include "sim/reference_walk.hpp"
+#include "sim/timeline.hpp"
+
+namespace cmm::tpu {
+namespace {
+
+// What the schedules share: the problem of one core on its machine.
+struct Setting {
+  Problem problem;
+  Problem of_core;
+  Chip chip;
+  sim::TileProblem tiles;
+  Bound bound;
+  bool timeline = false;
+};
+
+Setting setting_of(const Problem& problem, const Chip& chip, const MachineOptions& machine) {
+  check(problem);
+  Setting setting;
+  setting.problem = problem;
+  setting.of_core = problem_of_core(problem, chip);
+  setting.chip = chip;
+  setting.tiles = tile_problem(setting.of_core, chip, ring_machine(problem, chip, machine));
+  const sim::TileBound bound = sim::bound(setting.tiles);
+  setting.bound = {bound.seconds(), bound.mxu_seconds, bound.link_seconds, bound.hbm_seconds};
+  return setting;
+}
+
+KernelTimes kernel_times(const Setting& setting, Schedule schedule, const sim::TileTimes& walked) {
+  KernelTimes times;
+  times.schedule = schedule;
+  times.seconds = walked.seconds;
+  times.share_of_bound = setting.bound.seconds / walked.seconds;
+  times.mxu_share = setting.bound.mxu_seconds / walked.seconds;
+  times.mxu_seconds = walked.mxu_seconds;
+  times.control_seconds = walked.control_seconds;
+  times.idle_x_seconds = walked.idle_x_seconds;
+  times.idle_y_seconds = walked.idle_y_seconds;
+  times.idle_out_seconds = walked.idle_out_seconds;
+  times.idle_other_seconds = walked.idle_other_seconds;
+  times.tail_seconds = walked.tail_seconds;
+  times.exposed_seconds = walked.exposed_seconds;
+  times.hbm_busy = walked.hbm_busy;
+  times.link_busy = walked.link_busy;
+  times.num_steps = walked.num_steps;
+  if (setting.timeline) {
+    const Problem& problem = setting.problem;
+    std::string columns;
+    for (const std::int64_t n : problem.n) columns += cat(columns.empty() ? "" : ",", n);
+    times.timeline =
+        sim::tile_timeline(walked, {.title = cat(schedule_name(schedule), " on ",
+                                                 problem.num_devices(), " x ", setting.chip.name),
+                                    .subtitle = cat(element_name(problem.element), " m=", problem.m,
+                                                    " k=", problem.k, " n=", columns),
+                                    .num_devices = problem.num_devices(),
+                                    .bound_seconds = setting.bound.seconds});
+  }
+  return times;
+}
+
+std::optional<KernelTimes> time_reference(const Setting& setting, const KernelOptions& options,
+                                          std::string& refused) {
+  const ReferenceChoice choice = choose_reference(setting.of_core, setting.chip, options);
+  refused = choice.refused;
+  if (!refused.empty()) return std::nullopt;
+  const int num_devices = setting.problem.num_devices();
+  const sim::ReferenceProblem problem = {
+      .machine = setting.tiles.machine,
+      .num_devices = num_devices,
+      .shard_rows = setting.problem.m / num_devices,
+      .k = setting.problem.k,
+      .cols = setting.of_core.n[0] / num_devices,
+      .bn = choice.options.bn,
+      .bk = choice.options.bk,
+  };
+  KernelTimes times = kernel_times(setting, Schedule::kReference,
+                                   sim::walk_reference(problem, {.spans = setting.timeline}));
+  const Kernel kernel = reference_kernel(choice.options, setting.chip);
+  times.num_semaphores = num_semaphores(kernel.program);
+  times.vmem_bytes = vmem_bytes(kernel.program, setting.chip);
+  times.parameters = block_sizes_text(choice.options.bn, choice.options.bk);
+  return times;
+}
+
+KernelTimes time_wavefront(const Setting& setting, const sim::TilePlan& plan) {
+  const sim::TileMachine& machine = setting.tiles.machine;
+  KernelTimes times = kernel_times(
+      setting, Schedule::kWavefront,
+      setting.timeline ? sim::walk(plan.schedule, machine, {.spans = true}) : plan.times);
+  times.num_semaphores = schedule::num_semaphores(plan.schedule.shape);
+  times.vmem_bytes = schedule::vmem_bytes(plan.schedule.shape, machine.elements);
+  times.parameters = sim::to_text(plan.parameters);
+  return times;
+}
+
+KernelTimes time_sequential(const Setting& setting) {
+  sim::Sequential sequential = sim::gather_then_multiply(setting.tiles);
+  if (setting.timeline) {
+    const double begin = sequential.gather_seconds;
+    sim::TileTimes product =
+        sim::walk(sequential.product.schedule, setting.tiles.machine, {.spans = true});
+    for (sim::TileSpan& span : product.spans) {
+      span.begin_seconds += begin;
+      span.end_seconds += begin;
+    }
+    for (const auto lane : {sim::TileSpan::Lane::kForward, sim::TileSpan::Lane::kBackward}) {
+      if (begin == 0) break;
+      sim::TileSpan gather;
+      gather.lane = lane;
+      gather.end_seconds = begin;
+      gather.text = "gather of x";
+      product.spans.push_back(gather);
+    }
+    sequential.times.spans = std::move(product.spans);
+  }
+  return kernel_times(setting, Schedule::kSequential, sequential.times);
+}
+
+// A search starts from its own candidates: where they are few, the rule may have found better.
+sim::TilePlan searched(const sim::TileProblem& tiles, int num_candidates, std::uint64_t seed,
+                       const sim::TilePlan& planned) {
+  sim::TilePlan found = sim::search_tiles(tiles, {.seed = seed, .num_candidates = num_candidates});
+  return found.times.seconds < planned.times.seconds ? std::move(found) : planned;
+}
+
+}  // namespace
+
+const KernelTimes* Simulation::find(Schedule schedule) const {
+  const auto at = std::find_if(kernels.begin(), kernels.end(), [&](const KernelTimes& times) {
+    return times.schedule == schedule;
+  });
+  return at == kernels.end() ? nullptr : &*at;
+}
+
+Simulation simulate(const Problem& problem, const Chip& chip, const SimulateOptions& options) {
+  Setting setting =
+      setting_of(problem, chip,
+                 {.slice = options.slice, .copy_bytes_per_second = options.copy_bytes_per_second});
+  setting.timeline = options.timeline;
+  Simulation simulation;
+  simulation.bound = setting.bound;
+  if (auto times = time_reference(setting, options.kernel, simulation.reference_refused)) {
+    simulation.kernels.push_back(std::move(*times));
+  }
+  sim::TilePlan plan = wavefront_plan(setting.tiles, options.kernel);
+  if (options.num_candidates > 0) {
+    plan = searched(setting.tiles, options.num_candidates, options.seed, plan);
+  }
+  simulation.kernels.push_back(time_wavefront(setting, plan));
+  simulation.kernels.push_back(time_sequential(setting));
+  simulation.chosen = options.kernel.schedule;
+  if (simulation.chosen == Schedule::kAuto) {
+    simulation.chosen = std::min_element(simulation.kernels.begin(), simulation.kernels.end(),
+                                         [](const KernelTimes& a, const KernelTimes& b) {
+                                           return a.seconds < b.seconds;
+                                         })
+                            ->schedule;
+  } else if (simulation.find(simulation.chosen) == nullptr) {
+    throw Error(ErrorCode::kUnsupported, simulation.reference_refused);
+  }
+  return simulation;
+}
+
+Tuned tune(const Problem& problem, const Chip& chip, const TuneOptions& options) {
+  const Setting setting =
+      setting_of(problem, chip,
+                 {.slice = options.slice, .copy_bytes_per_second = options.copy_bytes_per_second});
+  const sim::TilePlan planned = sim::plan_tiles(setting.tiles);
+  const sim::TilePlan best = searched(setting.tiles, options.num_candidates, options.seed, planned);
+  return {.parameters = sim::to_text(best.parameters),
+          .seconds = best.times.seconds,
+          .planned_seconds = planned.times.seconds,
+          .bound = setting.bound};
+}
+
+}  // namespace cmm::tpu
