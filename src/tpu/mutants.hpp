@@ -31,8 +31,10 @@ std::string_view kind_name(MutantKind kind);  // "drop start", ...
 
 // What of a kernel a mutant changes: -1 and nothing where that is not what it is about.
 struct MutantTarget {
-  int statement = -1;           // in the order they are written; of a kOrder, the start
-  std::vector<int> waits = {};  // of a kOrder: those that stood before it
+  int statement = -1;  // in the order they are written
+  // Of a kOrder: what is started, unless vectors are worked with, too; and the waits before it.
+  std::vector<int> starts = {};
+  std::vector<int> waits = {};
   // Arrays whose rounds are left out; of a kOrder, those that the waits wait for.
   std::vector<int> semaphores = {};
   int buffer = -1;  // that has fewer slots

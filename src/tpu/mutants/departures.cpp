@@ -91,12 +91,14 @@ bool exchanges_stores(const Kernel& kernel, const Mutant& mutant) {
   const auto* copy = std::get_if<StartCopy>(&statement.what);
   if (copy == nullptr || copy->remote || statement.note < 0) return false;
   const std::string& note = program.notes[static_cast<std::size_t>(statement.note)];
-  if (!note.starts_with("store of body ")) return false;
-  const std::string body = note.substr(std::string("store of ").size(),
-                                       note.find(':') - std::string("store of ").size());
+  const bool of_x = note.starts_with("store x");
+  if (!of_x && !note.starts_with("store of body ")) return false;
+  // "store x 0: slot", or of "store of body 0: ..." the word "product of body 0: out slot".
+  const std::string lane =
+      of_x ? note.substr(0, note.find(':')) : "product" + note.substr(5, note.find(':') - 5);
   std::set<std::int32_t> stored;
   for (int row = 0; row < num_rows(kernel); ++row) {
-    const auto slot = word_in_row(kernel, row, "product of " + body + ": out slot");
+    const auto slot = word_in_row(kernel, row, lane + (of_x ? ": slot" : ": out slot"));
     if (slot && *slot >= 0 && !stored.insert(*slot).second) return false;
   }
   const auto& array = program.semaphores[static_cast<std::size_t>(copy->arrival.array)];

@@ -74,15 +74,58 @@ bool start_needs_no_wait(const Kernel& kernel, const StartCopy& start,
   return !needs;
 }
 
+bool has_credits(const Program& program) {
+  return std::any_of(program.semaphores.begin(), program.semaphores.end(),
+                     [](const SemaphoreArray& array) {
+                       return array.kind == SemaphoreKind::kRegular && !array.shape.empty();
+                     });
+}
+
+// "send forward", "await arrival backward": the first words of the note.
+bool is_noted(const Program& program, const Statement& statement, const std::string& words) {
+  return statement.note >= 0 &&
+         program.notes[static_cast<std::size_t>(statement.note)].starts_with(words);
+}
+
+// Where no slot is filled twice, a piece that is sent on needs to have come, and nothing else.
+bool sends_other_way(const Kernel& kernel, const Statement& start, const Statement& wait) {
+  const Program& program = kernel.program;
+  if (kernel.table.empty() || has_credits(program)) return false;
+  return (is_noted(program, start, "send forward") &&
+          is_noted(program, wait, "await arrival backward")) ||
+         (is_noted(program, start, "send backward") &&
+          is_noted(program, wait, "await arrival forward"));
+}
+
 bool moves_start_before_wait_of_others(const Kernel& kernel, const Mutant& mutant) {
-  if (mutant.kind != MutantKind::kOrder || mutant.target.waits.size() != 1 ||
-      mutant.target.statement < 0) {
-    return false;
+  if (mutant.kind != MutantKind::kOrder || mutant.target.starts.empty()) return false;
+  for (const int started : mutant.target.starts) {
+    const Statement other = statement_at(kernel.program, started);
+    const auto* start = std::get_if<StartCopy>(&other.what);
+    if (start == nullptr) return false;
+    for (const int awaited : mutant.target.waits) {
+      Statement wait = statement_at(kernel.program, awaited);
+      if (!sends_other_way(kernel, other, wait) &&
+          !start_needs_no_wait(kernel, *start, *semaphores_of(wait)[0])) {
+        return false;
+      }
+    }
   }
-  const Statement started = statement_at(kernel.program, mutant.target.statement);
-  Statement waits = statement_at(kernel.program, mutant.target.waits[0]);
-  const auto* start = std::get_if<StartCopy>(&started.what);
-  return start != nullptr && start_needs_no_wait(kernel, *start, *semaphores_of(waits)[0]);
+  return true;
+}
+
+// Hops are counted modulo P: of one device there is only one, and -1 is the last one where nothing
+// travels backward.
+bool names_the_same_hop(const Kernel& kernel, const Mutant& mutant) {
+  if (mutant.target.word < 0) return false;
+  const TableWord word = table_word(kernel, mutant.target.word);
+  if (word.name.find(": hop") == std::string::npos) return false;
+  const std::int32_t changed = mutant.make().table[static_cast<std::size_t>(mutant.target.word)];
+  const auto& fields = kernel.table_layout.fields;
+  const bool backward = std::any_of(fields.begin(), fields.end(), [](const auto& field) {
+    return field.name.starts_with("send backward");
+  });
+  return changed == -1 && word.value == kernel.ring.size() - 1 && !backward;
 }
 
 // The k block of a product says whether it is the first or the last, and no more.
@@ -124,6 +167,9 @@ std::string why_equivalent(const Kernel& kernel, const Mutant& mutant) {
   }
   if (moves_start_before_wait_of_others(kernel, mutant)) {
     return "wait of others: what is started touches nothing that the wait is for";
+  }
+  if (names_the_same_hop(kernel, mutant)) {
+    return "same hop: hops are counted modulo P";
   }
   if (exchanges_departures(kernel, mutant)) {
     return "departures exchanged: as many waits meet as many departures, and no slot is filled "

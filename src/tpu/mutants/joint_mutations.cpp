@@ -80,6 +80,7 @@ void add_fewer_slots(const Kernel& kernel, const std::vector<bool>& is_run,
     });
     if (of.shape.size() != 3 || most == 0 || of.shape[0] < 2 * most) continue;
     if (of.name == "x slots" && fills_x_slots_once(kernel)) continue;
+    if (leaves_last_out_slot(kernel, of.name)) continue;
     const std::int64_t fewer = of.shape[0] - most;
     MutantTarget target;
     target.buffer = buffer;
@@ -166,17 +167,18 @@ void add_orders(const Kernel& kernel, const std::vector<bool>& is_run,
       return;
     }
     MutantTarget target;
-    if (!effects_of(block[other]).uses) target.statement = number;
-    const auto add_waits = [&](auto& self, Statement& statement) -> void {
-      for (const SemaphoreRef* semaphore : semaphores_of(statement)) {
-        target.waits.push_back(numbers[&statement]);
-        target.semaphores.push_back(semaphore->array);
-      }
+    const auto add = [&](auto& self, Statement& statement, std::vector<int>& found) -> void {
+      if (!semaphores_of(statement).empty()) found.push_back(numbers[&statement]);
       if (Block* body = body_of(statement)) {
-        for (Statement& inner : *body) self(self, inner);
+        for (Statement& inner : *body) self(self, inner, found);
       }
     };
-    add_waits(add_waits, block[wait]);
+    add(add, block[wait], target.waits);
+    if (!effects_of(block[other]).uses) add(add, block[other], target.starts);
+    for (const int awaited : target.waits) {
+      Statement statement = statement_at(program, awaited);
+      target.semaphores.push_back(semaphores_of(statement)[0]->array);
+    }
     mutations.push_back(
         {.kind = MutantKind::kOrder,
          .name = cat(short_text(writer, program, *starts), ", statement ", number, ": before ",

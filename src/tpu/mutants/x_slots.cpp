@@ -86,6 +86,18 @@ bool fills_x_slots_once(const Kernel& kernel) {
   return !filled.empty();
 }
 
+bool leaves_last_out_slot(const Kernel& kernel, const std::string& buffer) {
+  const std::string prefix = "out slots of body ";
+  if (kernel.table.empty() || !buffer.starts_with(prefix)) return false;
+  const std::string body = buffer.substr(prefix.size());
+  const auto& arrays = kernel.program.semaphores;
+  const auto stored = std::find_if(arrays.begin(), arrays.end(), [&](const SemaphoreArray& array) {
+    return array.name == "stored by body " + body;
+  });
+  const std::int32_t last = largest_word(kernel, "product of body " + body + ": out slot");
+  return stored != arrays.end() && last + 1 < stored->shape[0];
+}
+
 bool reads_the_same_rows(const Kernel& kernel, const Mutant& mutant) {
   if (mutant.kind != MutantKind::kTableEntry || !takes_one_slot(kernel)) return false;
   const TableWord word = table_word(kernel, mutant.target.word);

@@ -16,9 +16,9 @@ struct Planned {
   std::string parameters;
 };
 
-class PlannedMutants : public testing::TestWithParam<Planned> {};
+class PlannedKernels : public testing::TestWithParam<Planned> {};
 
-TEST_P(PlannedMutants, AreCaughtOrArguedAway) {
+TEST_P(PlannedKernels, HaveMutantsThatAreCaught) {
   const Planned& planned = GetParam();
   test::expect_all_mutants_caught(test::planned_kernel(planned.options, planned.parameters),
                                   test::planned_chip());
@@ -27,7 +27,7 @@ TEST_P(PlannedMutants, AreCaughtOrArguedAway) {
 const std::string kTiles = "side_rows=8 piece_rows=8 block_cols=128 ";
 
 INSTANTIATE_TEST_SUITE_P(
-    Kernels, PlannedMutants,
+    Mutants, PlannedKernels,
     testing::Values(Planned{"EightDevices", test::options_of({{8}, 0}, {128, 128, {256}}),
                             kTiles + "bodies=1x1/2,2f/2"},
                     Planned{"EightDevicesThroughHbm", test::options_of({{8}, 0}, {128, 128, {384}}),
@@ -54,6 +54,16 @@ INSTANTIATE_TEST_SUITE_P(
                              .rhs_transposed = true},
                             "side_rows=32 piece_rows=32 block_cols=128 bodies=1x1/2"}),
     [](const testing::TestParamInfo<Planned>& planned) { return planned.param.name; });
+
+TEST(PlannedMutants, OfWhatThePlannerFindsBestForEightDevices) {
+  const WavefrontOptions options = test::options_of({{8}, 0}, {256, 128, {384}});
+  test::expect_all_mutants_caught(test::planned_kernel(options, ""), test::planned_chip());
+}
+
+TEST(PlannedMutants, OfIntegersOnFiveDevicesThatGatherX) {
+  const WavefrontOptions options = test::options_of({{5}, 0}, {80, 128, {256}}, Element::kS8);
+  test::expect_all_mutants_caught(test::planned_kernel(options, "", true), test::planned_chip());
+}
 
 TEST(ReferenceMutantsLong, OfEightDevices) {
   const Chip& chip = test::planned_chip();

@@ -37,6 +37,17 @@ TEST(WavefrontMutants, OfXInSlotsOfItsOwn) {
   expect_caught({64, 128, {384}}, "side_rows=8 piece_rows=8 block_cols=128 bodies=1x1/2,2f/2");
 }
 
+TEST(WavefrontMutants, OfWhatThePlannerFindsBest) {
+  const auto expect_caught_of = [](int num_devices, Extents extents) {
+    const WavefrontOptions options = options_of({{num_devices}, 0}, std::move(extents));
+    test::expect_all_mutants_caught(test::planned_kernel(options, ""), test::planned_chip());
+  };
+  expect_caught_of(1, {32, 128, {256}});
+  expect_caught_of(2, {32, 128, {256}});
+  expect_caught_of(3, {50, 200, {130}});
+  expect_caught_of(4, {64, 256, {256}});
+}
+
 TEST(WavefrontMutants, OfARingWithCredits) {
   WavefrontCase ring = on_devices(3);
   ring.shape.x_slots = 2;
