@@ -6,17 +6,20 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "add_option.hpp"
 #include "arguments.hpp"
 #include "cmm/simulate.hpp"
+#include "cmm/tpu_simulate.hpp"
 #include "command.hpp"
 #include "exit_code.hpp"
 #include "files/text_file.hpp"
 #include "progress.hpp"
 #include "table.hpp"
 #include "text.hpp"
+#include "tpu_options.hpp"
 
 namespace cmm::cli {
 namespace {
@@ -32,23 +35,31 @@ constexpr DecimalRange kRate = {.min = 0.001, .max = 1e9};
 constexpr DecimalRange kMicroseconds = {.min = 0, .max = 1e6};
 
 struct SimulateArguments {
-  int ranks = 8;
+  std::optional<int> num_ranks;  // default: 8, or as many as the slice has chips
   std::int64_t m = 512;
   std::int64_t k = 4096;
   std::int64_t n = 4096;
   DType dtype = DType::kBF16;
-  SimulatedHosts hosts = {.num_hosts = 8};
-  std::optional<int> num_hosts;  // default: one rank on each
+  SimulatedHosts hosts;
+  std::optional<int> num_hosts;  // default: one rank on each; of a slice: 1
+  std::string host_flag;         // the last that is of hosts only
+  std::string chip;              // empty: hosts
+  std::string chips_path;
+  std::vector<int> slice;
   SimulateOptions options;
   bool names_algorithm = false;
   std::string trace_path;
   std::string html_path;
   bool compare = false;
   bool json = false;
+};
 
-  ProblemShape shape() const {
-    return {.m = m, .k = k, .n_local = {even_share(n, ranks, 0).size}, .dtype = dtype};
-  }
+// What the flags describe.
+struct Case {
+  ProblemShape shape;
+  int num_ranks = 0;
+  SimulatedMachine machine;
+  std::string machine_text;  // "8 ranks, 2 hosts"
 };
 
 // One algorithm, or why it cannot be simulated.
@@ -58,21 +69,70 @@ struct Row {
   std::string refused;
 };
 
-SimulatedMachine machine_of(const SimulateArguments& arguments) {
-  SimulatedHosts hosts = arguments.hosts;
-  hosts.num_hosts = arguments.num_hosts.value_or(arguments.ranks);
-  return hosts;
+void reject(const std::string& message) { throw Error(ErrorCode::kInvalidArgument, message); }
+
+SimulatedSlice slice_of(const SimulateArguments& arguments, int num_ranks) {
+  if (!arguments.host_flag.empty())
+    reject(arguments.host_flag + " is of hosts; leave it out, or leave out --chip");
+  SimulatedSlice slice;
+  slice.chip = chip_named(arguments.chip, arguments.chips_path);
+  slice.chips = arguments.slice.empty() ? tpu::usual_slice(slice.chip, num_ranks) : arguments.slice;
+  slice.num_hosts = arguments.num_hosts.value_or(1);
+  return slice;
 }
 
-RankSimulation simulated(const SimulateArguments& arguments, Algorithm algorithm) {
+int num_ranks_of(const SimulateArguments& arguments) {
+  std::int64_t num_chips = 1;
+  for (const int size : arguments.slice) num_chips = saturating_product(num_chips, size);
+  if (arguments.slice.empty()) return arguments.num_ranks.value_or(8);
+  if (num_chips > kMaxRanks)
+    reject(text("--slice ", grid_text(arguments.slice), " has ", num_chips, " chips; give at most ",
+                kMaxRanks));
+  if (arguments.num_ranks && *arguments.num_ranks != num_chips)
+    reject(text("--ranks is ", *arguments.num_ranks, " but --slice ", grid_text(arguments.slice),
+                " has ", num_chips, num_chips == 1 ? " chip" : " chips", "; leave --ranks out"));
+  return static_cast<int>(num_chips);
+}
+
+Case case_of(const SimulateArguments& arguments) {
+  if (arguments.compare && arguments.names_algorithm)
+    reject("--compare shows all algorithms; leave --algorithm out");
+  if (arguments.chip.empty() && !(arguments.slice.empty() && arguments.chips_path.empty()))
+    reject(
+        text(arguments.slice.empty() ? "--chips" : "--slice", " needs --chip, as in --chip v6e"));
+  const int P = num_ranks_of(arguments);
+  if (arguments.num_hosts.value_or(1) > P)
+    reject(text("--hosts is ", *arguments.num_hosts, " but --ranks is ", P,
+                "; give at most one host per rank"));
+  Case it;
+  it.num_ranks = P;
+  it.shape = {.m = arguments.m,
+              .k = arguments.k,
+              .n_local = {even_share(arguments.n, P, 0).size},
+              .dtype = arguments.dtype};
+  if (!arguments.chip.empty()) {
+    const SimulatedSlice slice = slice_of(arguments, P);
+    it.machine_text = text(P, " x ", slice.chip.name, " (", grid_text(slice.chips), ")");
+    it.machine = slice;
+  } else {
+    SimulatedHosts hosts = arguments.hosts;
+    hosts.num_hosts = arguments.num_hosts.value_or(P);
+    it.machine_text = text(P, P == 1 ? " rank, " : " ranks, ", hosts.num_hosts,
+                           hosts.num_hosts == 1 ? " host" : " hosts");
+    it.machine = hosts;
+  }
+  return it;
+}
+
+RankSimulation simulated(const SimulateArguments& arguments, const Case& it, Algorithm algorithm) {
   SimulateOptions options = arguments.options;
   options.algorithm = algorithm;
   options.timeline = !arguments.trace_path.empty() || !arguments.html_path.empty();
-  return simulate(arguments.shape(), arguments.ranks, machine_of(arguments), options);
+  return simulate(it.shape, it.num_ranks, it.machine, options);
 }
 
 // All algorithms, the fastest first, then those that are refused.
-std::vector<Row> all_rows(const SimulateArguments& arguments) {
+std::vector<Row> all_rows(const SimulateArguments& arguments, const Case& it) {
   std::vector<Row> rows;
   Progress progress(true);
   for (const Algorithm algorithm : kAlgorithms) {
@@ -80,7 +140,7 @@ std::vector<Row> all_rows(const SimulateArguments& arguments) {
                   static_cast<double>(rows.size()) / std::size(kAlgorithms));
     Row row{algorithm, {}, {}};
     try {
-      row.result = simulated(arguments, algorithm);
+      row.result = simulated(arguments, it, algorithm);
     } catch (const Error& error) {
       row.refused = error.what();
     }
@@ -90,7 +150,7 @@ std::vector<Row> all_rows(const SimulateArguments& arguments) {
     if (!a.result || !b.result) return a.result.has_value() && !b.result.has_value();
     return a.result->seconds < b.result->seconds;
   });
-  if (!rows[0].result) throw Error(ErrorCode::kInvalidArgument, rows[0].refused);
+  if (!rows[0].result) reject(rows[0].refused);
   return rows;
 }
 
@@ -126,9 +186,14 @@ Json json_of(const RankSimulation& it) {
           {"links", std::move(links)}};
 }
 
-Json problem_json(const SimulateArguments& arguments) {
-  Json json = {{"num_ranks", arguments.ranks}};
-  json["hosts"] = arguments.num_hosts.value_or(arguments.ranks);
+Json problem_json(const SimulateArguments& arguments, const Case& it) {
+  Json json = {{"num_ranks", it.num_ranks}};
+  if (const auto* slice = std::get_if<SimulatedSlice>(&it.machine)) {
+    json["chip"] = slice->chip.name;
+    json["slice"] = grid_text(slice->chips);
+  } else {
+    json["hosts"] = std::get<SimulatedHosts>(it.machine).num_hosts;
+  }
   json["m"] = arguments.m;
   json["k"] = arguments.k;
   json["n"] = arguments.n;
@@ -136,12 +201,9 @@ Json problem_json(const SimulateArguments& arguments) {
   return json;
 }
 
-std::string problem_text(const SimulateArguments& arguments) {
-  const int num_hosts = arguments.num_hosts.value_or(arguments.ranks);
+std::string problem_text(const SimulateArguments& arguments, const Case& it) {
   return text(dtype_name(arguments.dtype), " x [", arguments.m, ", ", arguments.k, "] times y [",
-              arguments.k, ", ", arguments.n, "] on ", arguments.ranks,
-              arguments.ranks == 1 ? " rank, " : " ranks, ", num_hosts,
-              num_hosts == 1 ? " host" : " hosts");
+              arguments.k, ", ", arguments.n, "] on ", it.machine_text);
 }
 
 std::string link_text(const SimulatedLink& link) {
@@ -208,31 +270,18 @@ Json comparison_json(const std::vector<Row>& rows) {
   return list;
 }
 
-void check(const SimulateArguments& arguments) {
-  if (arguments.compare && arguments.names_algorithm) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "--compare shows all algorithms; leave --algorithm out");
-  }
-  const int num_hosts = arguments.num_hosts.value_or(arguments.ranks);
-  if (num_hosts > arguments.ranks) {
-    throw Error(ErrorCode::kInvalidArgument,
-                text("--hosts is ", num_hosts, " but --ranks is ", arguments.ranks,
-                     "; give at most one host per rank"));
-  }
-}
-
 int run(const SimulateArguments& arguments) {
-  check(arguments);
-  Json json = problem_json(arguments);
-  std::string shown = problem_text(arguments) + "\n\n";
+  const Case it = case_of(arguments);
+  Json json = problem_json(arguments, it);
+  std::string shown = problem_text(arguments, it) + "\n\n";
   std::optional<RankSimulation> shown_in_files;
   if (arguments.compare) {
-    std::vector<Row> rows = all_rows(arguments);
+    std::vector<Row> rows = all_rows(arguments, it);
     json["algorithms"] = comparison_json(rows);
     shown += comparison(rows);
     shown_in_files = std::move(rows[0].result);
   } else {
-    shown_in_files = simulated(arguments, arguments.options.algorithm);
+    shown_in_files = simulated(arguments, it, arguments.options.algorithm);
     json.update(json_of(*shown_in_files));
     shown += details(*shown_in_files);
   }
@@ -247,7 +296,8 @@ int run(const SimulateArguments& arguments) {
 }
 
 void add_problem_to(CLI::App& app, SimulateArguments& arguments) {
-  add_int(app, "--ranks", arguments.ranks, {1, kMaxRanks}, "ranks, P (default: 8)");
+  add_int(app, "--ranks", arguments.num_ranks, {1, kMaxRanks},
+          "ranks, P (default: 8, or the chips of --slice)");
   add_int(app, "--m", arguments.m, {}, "rows of x over all ranks (default: 512)");
   add_int(app, "--k", arguments.k, {}, "columns of x, rows of y (default: 4096)");
   add_int(app, "--n", arguments.n, {}, "columns of y over all ranks (default: 4096)");
@@ -268,13 +318,14 @@ void add_problem_to(CLI::App& app, SimulateArguments& arguments) {
 void add_machine_to(CLI::App& app, SimulateArguments& arguments) {
   SimulatedHosts& hosts = arguments.hosts;
   add_int(app, "--hosts", arguments.num_hosts, {1, kMaxRanks},
-          "hosts the ranks are spread over (default: one for each rank)");
-  const auto add_decimal = [&app](const char* name, double& target, DecimalRange range, double unit,
-                                  const char* help, const char* type) {
+          "hosts the ranks are spread over (default: one for each rank; of a slice: 1)");
+  const auto add_decimal = [&app, &arguments](const char* name, double& target, DecimalRange range,
+                                              double unit, const char* help, const char* type) {
     add_value(
         app, name,
-        [name, &target, range, unit](const std::string& word) {
+        [name, &target, range, unit, &arguments](const std::string& word) {
           target = parse_decimal(name, word, range) * unit;
+          arguments.host_flag = name;
         },
         help, type);
   };
@@ -286,6 +337,16 @@ void add_machine_to(CLI::App& app, SimulateArguments& arguments) {
               "10^9 floating-point operations per second of a rank (default: 400)", "X");
   add_decimal("--memory-gbytes", hosts.memory_bytes_per_second, kRate, 1e9,
               "10^9 bytes per second of a host's memory (default: 60)", "X");
+  add_value(
+      app, "--chip", [&arguments](const std::string& word) { arguments.chip = word; },
+      "ranks are chips of a TPU slice, not on hosts: v4, v5e, v5p, v6e, 7x", "NAME");
+  add_value(
+      app, "--chips", [&arguments](const std::string& word) { arguments.chips_path = word; },
+      "your own chips: a copy of what `cmm tpu chips --json` prints, edited", "FILE");
+  add_value(
+      app, "--slice",
+      [&arguments](const std::string& word) { arguments.slice = parse_grid("--slice", word); },
+      "chips along each axis (default: the usual slice)", "AxB");
 }
 
 }  // namespace
@@ -308,6 +369,7 @@ Command add_simulate_command(CLI::App& app) {
       "Examples:\n"
       "  cmm simulate --ranks 64 --hosts 8 --link-gbit 100 --link-us 5 --m 8192 --n 65536\n"
       "  cmm simulate --ranks 4096 --pieces 8 --compare\n"
+      "  cmm simulate --chip v6e --slice 2x4 --m 4096 --n 16384 --compare\n"
       "  cmm simulate --ranks 8 --algorithm ring --pieces 4 --html ring.html");
   return {sub, [arguments](World&) { return run(*arguments); }};
 }

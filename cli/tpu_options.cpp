@@ -131,18 +131,17 @@ void VerificationFlags::add_to(CLI::App& app) {
       "of the data and the interleavings (default: 1)", "N");
 }
 
-tpu::Chip TpuOptions::chip() const {
-  if (chips_path_.empty()) {
-    return parse_name("--chip", chip_, [](std::string_view name) { return tpu::chip(name); });
+tpu::Chip chip_named(const std::string& name, const std::string& path) {
+  if (path.empty()) {
+    return parse_name("--chip", name, [](std::string_view word) { return tpu::chip(word); });
   }
-  const std::vector<tpu::Chip> chips = tpu::read_chips(chips_path_);
   std::string names;
-  for (const tpu::Chip& chip : chips) {
-    if (chip.name == chip_) return chip;
+  for (const tpu::Chip& chip : tpu::read_chips(path)) {
+    if (chip.name == name) return chip;
     names += (names.empty() ? "" : ", ") + chip.name;
   }
   throw Error(ErrorCode::kInvalidArgument,
-              text("--chip is ", quoted(chip_), "; ", chips_path_, " has ", names));
+              text("--chip is ", cli::quoted(name), "; ", path, " has ", names));  // not std's
 }
 
 tpu::Problem TpuOptions::problem() const {

@@ -15,6 +15,10 @@ class App;
 
 namespace cmm::cli {
 
+// What --chip names: one of the library's chips or, where `path` (--chips) is not empty, of that
+// file. Throws Error(kInvalidArgument) that lists the names there are, and as tpu::read_chips().
+tpu::Chip chip_named(const std::string& name, const std::string& path);
+
 class TpuOptions {
  public:
   // Of a problem that says nothing else.
@@ -37,7 +41,7 @@ class TpuOptions {
 
   // All throw Error(kInvalidArgument) where flags contradict each other; chip() as
   // tpu::read_chips() too.
-  tpu::Chip chip() const;
+  tpu::Chip chip() const { return chip_named(chip_, chips_path_); }
   tpu::Problem problem() const;
   tpu::KernelOptions kernel() const { return kernel_; }
 

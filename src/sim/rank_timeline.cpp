@@ -30,9 +30,10 @@ class Ranks {
 
   int walked(int rank) const { return rank % times_.num_walked; }
 
+  // As in the pictures of schedules: "2.1" is chunk 1 of shard 2.
   std::string chunk_text(int chunk) const {
     const int C = schedule::chunks_per_shard(shape_);
-    return C == 1 ? cat("shard ", chunk) : cat("shard ", chunk / C, ", piece ", chunk % C);
+    return C == 1 ? cat(chunk) : cat(chunk / C, ".", chunk % C);
   }
 
   std::vector<TimelineSpan> products(int rank) const {
@@ -43,10 +44,9 @@ class Ranks {
       if (product.rank != walked(rank)) continue;
       const int first = (product.chunks.front() + by) % num_chunks;
       const std::size_t more = product.chunks.size() - 1;
-      spans.push_back({SpanKind::kMultiply, product.begin_seconds, product.end_seconds,
-                       more == 0 ? chunk_text(first)
-                                 : cat(chunk_text(first), ", and ", more,
-                                       more == 1 ? " more chunk" : " more chunks")});
+      spans.push_back(
+          {SpanKind::kMultiply, product.begin_seconds, product.end_seconds,
+           more == 0 ? chunk_text(first) : cat(chunk_text(first), " and ", more, " more")});
     }
     return spans;
   }
@@ -69,7 +69,7 @@ class Ranks {
       const schedule::Transfer t = schedule::turned(shape_, one.transfer, by);
       spans.push_back(
           {kind_of(t), one.begin_seconds, sends ? one.left_seconds : one.end_seconds,
-           cat(chunk_text(t.chunk), sends ? ", to rank " : ", from rank ", sends ? t.to : t.from)});
+           cat(chunk_text(t.chunk), sends ? " to rank " : " from rank ", sends ? t.to : t.from)});
     }
     return spans;
   }

@@ -86,9 +86,12 @@ struct RankTimes {
 
 // Transfers that a walk follows one by one: (P - 1) * chunks_per_shard for each walked rank.
 inline constexpr std::int64_t kMaxWalkedTransfers = std::int64_t{1} << 20;
+// Over three links and more each transfer has a rate of its own, which changes with every other:
+// walked ranks times crossings of links by such transfers. About two seconds.
+inline constexpr std::int64_t kMaxFarCrossings = std::int64_t{1} << 25;
 
-// Memory grows with the transfers that are walked. Throws Error(kInvalidArgument) where they are
-// more than kMaxWalkedTransfers, saying why so many must be.
+// Memory grows with the transfers that are walked. Throws Error(kInvalidArgument) where there are
+// more than these, saying why so many must be.
 RankTimes walk_ranks(const RankWork& work, const Network& network, const Symmetry& symmetry,
                      bool record);
 

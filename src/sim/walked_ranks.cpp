@@ -9,16 +9,26 @@
 namespace cmm::sim {
 namespace {
 
-void check_size(const RankWork& work, const Symmetry& symmetry) {
-  const std::int64_t of_rank = schedule::received_chunks(work.shape);
-  if (of_rank * symmetry.period <= kMaxWalkedTransfers) return;
+[[noreturn]] void refuse(const RankWork& work, const Symmetry& symmetry, const std::string& what) {
   const std::string why = symmetry.why_not.empty() ? "" : cat(", since ", symmetry.why_not);
   throw Error(
       ErrorCode::kInvalidArgument,
       cat(symmetry.period, " of ", work.shape.num_ranks, " ranks must be walked one by one", why,
-          ": ", of_rank * symmetry.period, " transfers, of which at most ", kMaxWalkedTransfers,
-          " can be; take fewer ranks or pieces, or what is the same "
-          "on all ranks"));
+          ": ", what, " can be; take fewer ranks or pieces, or what is the same on all ranks"));
+}
+
+void check_transfers(const RankWork& work, const Symmetry& symmetry) {
+  const std::int64_t transfers =
+      std::int64_t{schedule::received_chunks(work.shape)} * symmetry.period;
+  if (transfers > kMaxWalkedTransfers)
+    refuse(work, symmetry, cat(transfers, " transfers, of which at most ", kMaxWalkedTransfers));
+}
+
+void check_far_crossings(const RankWork& work, const Symmetry& symmetry, std::int64_t crossings) {
+  if (crossings > kMaxFarCrossings / symmetry.period)
+    refuse(work, symmetry,
+           cat("transfers over three links and more cross ", crossings, " links, of which at most ",
+               kMaxFarCrossings / symmetry.period));
 }
 
 void check_slots(const RankWork& work) {
@@ -50,22 +60,13 @@ std::vector<Crossing> crossings_of(const Route& route, const Symmetry& symmetry,
   return crossings;
 }
 
-}  // namespace
-
-WalkedRanks make_walked_ranks(const RankWork& work, const Network& network,
-                              const Symmetry& symmetry, Flows& flows) {
-  check_size(work, symmetry);
-  check_slots(work);
-  const schedule::Shape& shape = work.shape;
-  const int P = shape.num_ranks, C = schedule::chunks_per_shard(shape);
-  WalkedRanks ranks;
-  ranks.num_walked = symmetry.period;
-  ranks.num_chunks = schedule::num_chunks(shape);
-  ranks.receives_of_rank = schedule::received_chunks(shape);
+// Receives of each rank, in the order of the schedule, with the holding each comes from.
+void add_receives(const RankWork& work, WalkedRanks& ranks) {
+  const int C = schedule::chunks_per_shard(work.shape);
   ranks.num_sends.assign(static_cast<std::size_t>(ranks.num_walked) * ranks.num_chunks, 0);
   ranks.receives.reserve(static_cast<std::size_t>(ranks.num_walked) * ranks.receives_of_rank);
   for (int rank = 0; rank < ranks.num_walked; ++rank)
-    for (const schedule::Transfer& t : schedule::make_receives(shape, rank)) {
+    for (const schedule::Transfer& t : schedule::make_receives(work.shape, rank)) {
       // The sender's rank and chunk, turned back to the walked rank that stands for it.
       const int back = t.from - t.from % ranks.num_walked;
       const int chunk = (t.chunk - back * C + ranks.num_chunks) % ranks.num_chunks;
@@ -73,10 +74,26 @@ WalkedRanks make_walked_ranks(const RankWork& work, const Network& network,
       ++ranks.num_sends[holder];
       ranks.receives.push_back({t, -1, holder, false});
     }
+}
+
+}  // namespace
+
+WalkedRanks make_walked_ranks(const RankWork& work, const Network& network,
+                              const Symmetry& symmetry, Flows& flows) {
+  check_transfers(work, symmetry);
+  check_slots(work);
+  const schedule::Shape& shape = work.shape;
+  WalkedRanks ranks;
+  ranks.num_walked = symmetry.period;
+  ranks.num_chunks = schedule::num_chunks(shape);
+  ranks.receives_of_rank = schedule::received_chunks(shape);
+  add_receives(work, ranks);
+  const int num_turns = shape.num_ranks / ranks.num_walked;
   const bool may_look = shape.algorithm == schedule::Algorithm::kDirect ||
                         shape.algorithm == schedule::Algorithm::kHierarchical;
   std::map<std::pair<int, bool>, int> streams;  // of one rank, by sender and whether in place
   Route route;
+  std::int64_t far_crossings = 0;
   for (std::size_t i = 0; i < ranks.receives.size(); ++i) {
     if (i % ranks.receives_of_rank == 0) streams.clear();
     Receive& receive = ranks.receives[i];
@@ -86,16 +103,18 @@ WalkedRanks make_walked_ranks(const RankWork& work, const Network& network,
     const auto [place, is_new] =
         streams.try_emplace({t.from, receive.in_place}, static_cast<int>(ranks.streams.size()));
     receive.stream = place->second;
-    if (!is_new) continue;
-    if (receive.in_place) {
-      ranks.streams.push_back({-1, look});
-      continue;
+    if (is_new && receive.in_place) {
+      ranks.streams.push_back({-1, 0, look});
+    } else if (is_new) {
+      network.find_route(t.from, t.to, route);
+      const int path =
+          route.links.empty() ? -1 : flows.path(crossings_of(route, symmetry, num_turns));
+      ranks.streams.push_back({path, static_cast<int>(route.links.size()), route.latency_seconds});
     }
-    network.find_route(t.from, t.to, route);
-    const int path =
-        route.links.empty() ? -1 : flows.path(crossings_of(route, symmetry, P / ranks.num_walked));
-    ranks.streams.push_back({path, route.latency_seconds});
+    const int num_links = ranks.streams[receive.stream].num_links;
+    if (num_links > 2) far_crossings += num_links;
   }
+  check_far_crossings(work, symmetry, far_crossings);
   return ranks;
 }
 

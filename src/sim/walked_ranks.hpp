@@ -12,7 +12,8 @@ namespace cmm::sim {
 
 // Chunks of one walked rank from one sender that move one after the other.
 struct Stream {
-  int path = -1;  // of Flows; -1: bytes take no time
+  int path = -1;      // of Flows; -1: bytes take no time
+  int num_links = 0;  // that each chunk crosses
   double latency_seconds = 0;
 };
 

@@ -31,13 +31,9 @@ SimulateOptions with(Algorithm algorithm, int pieces = 0) {
 }
 
 void expect_consistent(const RankSimulation& it, const std::string& where) {
-  // A walk cannot beat its parts, nor be slower than the one after the other by more than the
-  // weights are read again for.
   EXPECT_GE(it.seconds, it.bound.transfer_seconds) << where;
   EXPECT_GE(it.gather_seconds, it.bound.transfer_seconds * (1 - 1e-12)) << where;
-  EXPECT_GE(it.seconds, it.gather_seconds * (1 - 1e-12)) << where;
   EXPECT_GE(it.multiply_seconds, it.bound.multiply_seconds * (1 - 1e-12)) << where;
-  EXPECT_LE(it.exposed_seconds, it.gather_seconds * (1 + 1e-9)) << where;
   EXPECT_NEAR(it.multiply_seconds + it.exposed_seconds, it.seconds, 1e-9 * it.seconds) << where;
   EXPECT_NEAR(it.exposed_seconds,
               it.idle_transfer_seconds + it.idle_latency_seconds + it.idle_upstream_seconds +
@@ -66,6 +62,9 @@ TEST(Simulate, FiguresOfHostsFitTogether) {
                                     " hosts, " + std::string(algorithm_name(algorithm)) + ", m " +
                                     std::to_string(m);
           expect_consistent(it, where);
+          // No law where products change which transfers meet on a link; on hosts they do not.
+          EXPECT_GE(it.seconds, it.gather_seconds * (1 - 1e-12)) << where;
+          EXPECT_LE(it.exposed_seconds, it.gather_seconds * (1 + 1e-9)) << where;
           EXPECT_EQ(it.algorithm, algorithm);
         }
 }
@@ -166,8 +165,8 @@ TEST(Simulate, ShowsTheLastRankAndItsNeighbours) {
     EXPECT_NEAR(waited, it.exposed_seconds, 1e-9 * it.seconds);
   }
   // The first thing rank 1 receives is the first piece of rank 0, which rank 0 sends.
-  EXPECT_EQ(it.timeline.groups[2].lanes[1].spans[0].text, "shard 0, piece 0, from rank 0");
-  EXPECT_EQ(it.timeline.groups[1].lanes[2].spans[0].text, "shard 0, piece 0, to rank 1");
+  EXPECT_EQ(it.timeline.groups[2].lanes[1].spans[0].text, "0.0 from rank 0");
+  EXPECT_EQ(it.timeline.groups[1].lanes[2].spans[0].text, "0.0 to rank 1");
   EXPECT_EQ(it.timeline.groups[2].lanes[1].spans[0].kind, SpanKind::kForward);
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -56,6 +57,34 @@ TEST(SimulateCommand, TakesTheMachineFromItsFlags) {
   EXPECT_DOUBLE_EQ(reads, 4096 * 1024 * 2 / 1e9);
 }
 
+TEST(SimulateCommand, TakesASliceOfChips) {
+  const Json it = json_of("--chip v6e --slice 2x4 --m 4096 --algorithm bidirectional");
+  EXPECT_EQ(it.at("chip"), "v6e");
+  EXPECT_EQ(it.at("slice"), "2x4");
+  EXPECT_EQ(it.at("num_ranks"), 8);
+  EXPECT_FALSE(it.contains("hosts"));
+  EXPECT_EQ(it.at("links").at(0).at("num_alike"), 8);
+  EXPECT_EQ(json_of("--chip v5e --ranks 16").at("slice"), "4x4");
+  const Json best = json_of("--chip v6e --slice 2x4 --m 4096");
+  EXPECT_EQ(best.at("reason").get<std::string>().rfind("the fastest of those simulated: ", 0), 0u);
+  // A file of one's own.
+  const Scratch scratch;
+  Json chips = Json::parse(run_tool(words_of("tpu chips --json")).out);
+  for (Json& chip : chips.at("chips"))
+    if (chip.at("name") == "v6e") {
+      chip.at("name") = "v6slow";
+      chip.at("link_bytes_per_second").at("value") = 8.68e9;
+    }
+  const std::string path = scratch.file("chips.json");
+  std::ofstream(path) << chips;
+  const Json slow =
+      json_of("--chips " + path + " --chip v6slow --slice 2x4 --m 4096 --algorithm bidirectional");
+  EXPECT_NEAR(slow.at("gather_seconds").get<double>(), 10 * it.at("gather_seconds").get<double>(),
+              0.2 * slow.at("gather_seconds").get<double>());
+  expect_refused(simulate("--chips " + path + " --chip v6e"), 2,
+                 "--chip is 'v6e'; " + path + " has v4, v5e, v5p, v6slow, 7x");
+}
+
 TEST(SimulateCommand, ComparesAllAlgorithmsFastestFirst) {
   const Json it = json_of("--ranks 16 --hosts 4 --compare");
   const Json& list = it.at("algorithms");
@@ -91,6 +120,17 @@ TEST(SimulateCommand, RefusesInOneLine) {
       {"--pieces 0", "--pieces is '0'; give a whole number from 1 to 1024"},
       {"--link-gbit 0", "--link-gbit is '0'; give a number from 0.001"},
       {"--compare --algorithm ring", "--compare shows all algorithms; leave --algorithm out"},
+      {"--chip v9", "--chip: "},
+      {"--slice 2x4", "--slice needs --chip, as in --chip v6e"},
+      {"--chips a.json", "--chips needs --chip, as in --chip v6e"},
+      {"--chip v6e --slice 2x", "--slice is '2x'; give whole numbers from 1 to 4096 with x"},
+      {"--chip v6e --slice 2x4 --ranks 4",
+       "--ranks is 4 but --slice 2x4 has 8 chips; leave --ranks out"},
+      {"--chip v6e --slice 2x2x2",
+       "slice 2x2x2 has 3 axes, but the links of v6e make a torus of 2"},
+      {"--chip v6e --slice 100x100", "--slice 100x100 has 10000 chips; give at most 4096"},
+      {"--chip v6e --link-us 5", "--link-us is of hosts; leave it out, or leave out --chip"},
+      {"--chip v6e --dtype f16", "v6e does not multiply f16; take bf16"},
       {"--threads 2", "unknown argument --threads 2; `cmm simulate --help`"},
       {"--ranks 4096 --m 4097 --compare",
        "4096 of 4096 ranks must be walked one by one, since the 4097 rows of x are not spread "

@@ -364,6 +364,23 @@ TEST(RankWalk, ThousandsOfRanks) {
   EXPECT_EQ(walk(one, hosts(1024), false).num_walked, 1);
 }
 
+TEST(RankWalk, RefusesTooManyFarTransfers) {
+  const SliceNetwork network({{16, 16}, {true, true}, 1, 0});
+  const Case one{.shape = {.num_ranks = 256}, .m = 256, .max_in_flight = 4};
+  try {
+    walk(one, network, false);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("256 of 256 ranks must be walked one by one, since the transfers of direct "
+                        "cross links that carry different loads: transfers over three links and "
+                        "more cross "),
+              std::string::npos)
+        << what;
+    EXPECT_NE(what.find(" links, of which at most 131072 can be; "), std::string::npos) << what;
+  }
+}
+
 TEST(RankWalk, RefusesWhatIsTooLarge) {
   const Case one{.shape = {.num_ranks = 1024, .num_pieces = 2}, .m = 1025};
   try {
