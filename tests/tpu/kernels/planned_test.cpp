@@ -11,14 +11,18 @@ namespace {
 
 using test::options_of;
 
-schedule::TileSchedule plan(const WavefrontOptions& options, const Chip& chip) {
+sim::TileProblem problem_of(const WavefrontOptions& options, const Chip& chip) {
   sim::TileProblem problem;
   problem.machine.chip = chip;
   problem.machine.elements = {options.element, options.out_element};
   problem.machine.link_bytes_per_second = chip.link_bytes_per_second;
   problem.machine.hop_seconds = chip.hop_seconds;
   problem.shape = padded_shape(options, chip);
-  return sim::plan_tiles(problem).schedule;
+  return problem;
+}
+
+schedule::TileSchedule plan(const WavefrontOptions& options, const Chip& chip) {
+  return sim::plan_tiles(problem_of(options, chip)).schedule;
 }
 
 // The shapes that the reference kernel has been tuned for.
@@ -50,21 +54,28 @@ TEST(PlannedKernel, IsRight) {
   }
 }
 
-// With less and less VMEM x takes turns in its slots or travels through HBM, and y is streamed.
-TEST(PlannedKernel, IsRightWhereVmemIsScarce) {
+// Where x takes turns in its slots, or travels through HBM, whatever the planner's rule would
+// choose.
+TEST(PlannedKernel, IsRightInEveryHomeOfX) {
   const auto options = options_of({{4}, 0}, {4 * 128, 512, {768}});
-  bool has_credits = false, through_hbm = false;
-  for (const int kibibytes : {2000, 1400, 1000}) {
-    SCOPED_TRACE(testing::Message() << kibibytes << " KiB");
-    Chip chip = sim::find_chip(sim::builtin_chips(), "v6e");
-    chip.vmem_bytes = std::int64_t{kibibytes} << 10;
-    const auto schedule = plan(options, chip);
-    has_credits |= schedule.shape.needs_credits();
-    through_hbm |= schedule.shape.x_home == schedule::XHome::kHbm;
+  const Chip& chip = sim::find_chip(sim::builtin_chips(), "v6e");
+  sim::TileParameters parameters;
+  parameters.side_rows = 32;
+  parameters.piece_rows = 16;
+  parameters.block_cols = 128;
+  parameters.bodies = {{}, {.blocks = 3}};
+  parameters.x_bytes = 5 * (2 * 32 * 512 * 2);  // five slots for the eight groups of all devices
+  const auto expect_right = [&](const char* name) {
+    SCOPED_TRACE(name);
+    const auto scheduled = sim::list_schedule(problem_of(options, chip), parameters);
+    ASSERT_TRUE(scheduled.plan) << scheduled.why_not;
+    const auto& schedule = scheduled.plan->schedule;
+    EXPECT_EQ(schedule.shape.needs_credits(), parameters.x_home == schedule::XHome::kVmem);
     test::expect_right(wavefront_kernel(schedule, options, chip), chip, {.num_interleavings = 0});
-  }
-  EXPECT_TRUE(has_credits) << "the planner no longer needs any: take less VMEM";
-  EXPECT_TRUE(through_hbm) << "the planner no longer does so: take less VMEM";
+  };
+  expect_right("in VMEM");
+  parameters.x_home = schedule::XHome::kHbm;
+  expect_right("in HBM");
 }
 
 }  // namespace
