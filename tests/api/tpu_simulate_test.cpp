@@ -1,0 +1,127 @@
+// What simulate() says holds together, over chips, rings, extents and types.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cmm/tpu.hpp"
+#include "support/text_of_error.hpp"
+
+namespace cmm::tpu {
+namespace {
+
+Problem problem_of(int num_devices, std::int64_t m, std::int64_t k, std::int64_t cols) {
+  Problem problem;
+  problem.mesh = {num_devices};
+  problem.m = m;
+  problem.k = k;
+  problem.n = {cols * num_devices};
+  return problem;
+}
+
+void expect_sound(const Problem& problem, const Chip& chip, const Simulation& simulation) {
+  const std::string where = chip.name + ", P=" + std::to_string(problem.num_devices()) +
+                            " m=" + std::to_string(problem.m) + " k=" + std::to_string(problem.k);
+  const Bound& bound = simulation.bound;
+  EXPECT_EQ(bound.seconds, std::max({bound.mxu_seconds, bound.link_seconds, bound.hbm_seconds}));
+  EXPECT_EQ(simulation.find(Schedule::kReference) == nullptr,
+            !simulation.reference_refused.empty());
+  ASSERT_NE(simulation.find(Schedule::kWavefront), nullptr);
+  ASSERT_NE(simulation.find(Schedule::kSequential), nullptr);
+  for (const KernelTimes& times : simulation.kernels) {
+    EXPECT_GE(times.seconds, bound.seconds) << where;
+    EXPECT_NEAR(times.seconds,
+                times.mxu_seconds + times.control_seconds + times.idle_x_seconds +
+                    times.idle_y_seconds + times.idle_out_seconds + times.idle_other_seconds +
+                    times.tail_seconds,
+                1e-12)
+        << where;
+    EXPECT_LE(times.exposed_seconds, times.seconds) << where;
+    EXPECT_LE(times.vmem_bytes, chip.vmem_bytes) << where;
+    EXPECT_GE(times.seconds, simulation.find(simulation.chosen)->seconds) << where;
+  }
+}
+
+TEST(TpuSimulate, HoldsTogether) {
+  for (const Chip& chip : chips()) {
+    for (const int num_devices : {1, 2, 3, 8}) {
+      for (const std::int64_t m : {16, 1000, 2048}) {
+        const Problem problem = problem_of(num_devices, m, 2048, 1024);
+        expect_sound(problem, chip, simulate(problem, chip));
+      }
+    }
+  }
+}
+
+TEST(TpuSimulate, IsTheSameAgain) {
+  const Problem problem = problem_of(8, 1024, 5120, 6400);
+  const Simulation a = simulate(problem, chip("v6e")), b = simulate(problem, chip("v6e"));
+  for (std::size_t i = 0; i < a.kernels.size(); ++i) {
+    EXPECT_EQ(a.kernels[i].seconds, b.kernels[i].seconds);
+    EXPECT_EQ(a.kernels[i].parameters, b.kernels[i].parameters);
+  }
+}
+
+TEST(TpuSimulate, TakesTheScheduleThatIsNamed) {
+  const Problem problem = problem_of(8, 1024, 5120, 6400);
+  for (const Schedule schedule :
+       {Schedule::kReference, Schedule::kWavefront, Schedule::kSequential}) {
+    SimulateOptions options;
+    options.kernel.schedule = schedule;
+    EXPECT_EQ(simulate(problem, chip("v6e"), options).chosen, schedule);
+  }
+  SimulateOptions options;
+  options.kernel.schedule = Schedule::kReference;
+  EXPECT_NE(test::text_of_error([&] {
+              simulate(problem_of(1, 1024, 5120, 6400), chip("v6e"), options);
+            }).find("1 device"),
+            std::string::npos);
+}
+
+TEST(TpuSimulate, TimesTheBlocksThatAreNamed) {
+  const Problem problem = problem_of(8, 1024, 5120, 6400);
+  SimulateOptions options;
+  options.kernel.bn = 1280;
+  options.kernel.bk = 5120;
+  const Simulation simulation = simulate(problem, chip("v6e"), options);
+  EXPECT_EQ(simulation.find(Schedule::kReference)->parameters, "bn=1280 bk=5120");
+  options.kernel.bn = 1024;
+  EXPECT_NE(simulate(problem, chip("v6e"), options).reference_refused.find("bn is 1024"),
+            std::string::npos);
+}
+
+TEST(TpuSimulate, HasTheKernelThatIsVerified) {
+  const Problem problem = problem_of(4, 256, 512, 1024);
+  const Simulation simulation = simulate(problem, chip("v6e"));
+  for (const Schedule schedule : {Schedule::kReference, Schedule::kWavefront}) {
+    const KernelTimes& times = *simulation.find(schedule);
+    KernelOptions options;
+    options.schedule = schedule;
+    const KernelDescription kernel = describe(problem, chip("v6e"), options);
+    EXPECT_EQ(times.parameters, kernel.parameters);
+    EXPECT_EQ(times.vmem_bytes, kernel.vmem_bytes);
+    EXPECT_EQ(times.num_semaphores, kernel.num_semaphores);
+    EXPECT_EQ(times.num_steps, kernel.num_steps);
+  }
+}
+
+TEST(TpuSimulate, SharesTheColumnsOfADeviceBetweenItsCores) {
+  const Problem problem = problem_of(8, 1024, 4096, 2048);
+  Chip two = chip("v6e");
+  two.cores_per_device = 2;
+  EXPECT_NEAR(simulate(problem, two).bound.mxu_seconds,
+              simulate(problem, chip("v6e")).bound.mxu_seconds / 2, 1e-12);
+  EXPECT_EQ(describe(problem, two).flops, describe(problem, chip("v6e")).flops / 2);
+}
+
+TEST(TpuTune, IsNeverSlowerThanTheRule) {
+  TuneOptions options;
+  options.num_candidates = 30;
+  for (const std::int64_t m : {64, 512, 2048}) {
+    const Tuned tuned = tune(problem_of(4, m, 2048, 1024), chip("v6e"), options);
+    EXPECT_LE(tuned.seconds, tuned.planned_seconds);
+    EXPECT_GE(tuned.seconds, tuned.bound.seconds);
+  }
+}
+
+}  // namespace
+}  // namespace cmm::tpu
