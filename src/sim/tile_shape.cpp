@@ -34,10 +34,10 @@ std::int64_t compiled_elems(const TileShape& shape) {
 // Each x slot has its own for a load and the arrivals of its pieces. Half of them are left for
 // blocks of y and the rest.
 std::int64_t slots_of_semaphores(const TileProblem& problem, TileShape shape) {
-  shape.x_slots = 1;
-  const std::int64_t one = num_semaphores(shape);
-  shape.x_slots = 2;
-  return problem.machine.chip.num_semaphores * 3 / 4 / (num_semaphores(shape) - one);
+  shape.x_slots = static_cast<int>(shape.num_devices * shape.num_groups());  // so no credits
+  const std::int64_t all = num_semaphores(shape);
+  ++shape.x_slots;
+  return problem.machine.chip.num_semaphores * 3 / 4 / (num_semaphores(shape) - all);
 }
 
 ShapeOrNot no(std::string why) { return {std::nullopt, std::move(why)}; }
