@@ -12,6 +12,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSameSeconds = 1e-13;
 constexpr double kDoneBytes = 0.5;
 
+// Bytes per second of a copy that shares nothing: from VMEM to itself.
+constexpr double kUnshared = 1e18;
+
 // Something that copies share: its rate is filled evenly.
 struct Shared {
   double left = 0;    // of its rate
@@ -57,17 +60,18 @@ void CopyEngine::set_rates() {
     hbm.weight += copy.hbm_ends;
     if (copy.link != Link::kNone) links[static_cast<int>(copy.link)].weight += 1;
   }
+  double level = 0;
   while (num_open > 0) {
-    double level = most;
     const auto share = [](const Shared& shared) {
       return shared.weight > 0 ? std::max(shared.left, 0.0) / shared.weight : kInfinity;
     };
-    level = std::min({level, share(hbm), share(links[0]), share(links[1])});
-    if (level == kInfinity) level = 1e18;  // a copy that uses nothing
+    // What is left for the others is never less, but for rounding.
+    level = std::max(level, std::min({most, share(hbm), share(links[0]), share(links[1])}));
+    if (level == kInfinity) level = kUnshared;
     const double full = level * (1 + 1e-12);
     const std::array<bool, 2> link_is_full = {share(links[0]) <= full, share(links[1]) <= full};
     const bool hbm_is_full = share(hbm) <= full;
-    const bool all = level >= most || level >= 1e18;
+    const bool all = level >= std::min(most, kUnshared);
     int still_open = 0;
     for (int i = 0; i < num_open; ++i) {
       Copy& copy = copies_[open[i]];

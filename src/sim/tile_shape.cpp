@@ -45,6 +45,10 @@ ShapeOrNot no(std::string why) { return {std::nullopt, std::move(why)}; }
 }  // namespace
 
 ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters) {
+  const tpu::Chip& chip = problem.machine.chip;
+  const tpu::Element element = problem.machine.elements.operand;
+  if (chip.mxu_rate[static_cast<std::size_t>(element)] <= 0)
+    return no(cat("multiplies no ", tpu::element_name(element)));
   TileShape shape = problem.shape;
   shape.side_rows = parameters.side_rows;
   shape.piece_rows = parameters.piece_rows;

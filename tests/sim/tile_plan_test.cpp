@@ -52,6 +52,21 @@ TEST(TilePlan, EveryRecipeLeadsToARightPlanOrNone) {
   EXPECT_GT(num_plans, 800);
 }
 
+TEST(TilePlan, SaysWhyThereIsNone) {
+  const auto error_of = [](const ProblemText& text) -> std::string {
+    try {
+      plan_tiles(tile_problem(text));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_NE(error_of({.chip = "v4", .element = tpu::Element::kF8E4M3}).find("no fp8"),
+            std::string::npos);
+  EXPECT_NE(error_of({.chip = "v4", .k = 1 << 20}).find("VMEM"), std::string::npos);
+}
+
 TEST(TilePlan, ParametersSurviveAsText) {
   TileParameters p;
   p.side_rows = 128;
