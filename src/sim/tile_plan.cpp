@@ -12,14 +12,10 @@ namespace {
 // Improves a recipe in one respect after another: what wins hardly depends on the rest.
 class Rule {
  public:
-  explicit Rule(const TileProblem& problem) : problem_(problem) {
-    best_.side_rows = problem.shape.half_rows(schedule::Side::kForward) > 128 ? 128 : 64;
-    best_.mxu_tiles = problem.shape.k > kLongK ? 2 : 1;
-  }
+  explicit Rule(const TileProblem& problem) : problem_(problem) {}
 
   std::optional<TilePlan> run() {
-    vary(memories(problem_),
-         [](TileRecipe& recipe, const TileMemory& memory) { recipe.memory = memory; });
+    vary_memory();
     vary_tiles();
     vary_bodies();
     vary(std::vector<int>{2, 3},
@@ -36,10 +32,6 @@ class Rule {
   }
 
  private:
-  // The longest k at which an op of one MXU tile of columns still outweighs what a step costs
-  // besides less than two do.
-  static constexpr std::int64_t kLongK = 6144;
-
   template <class Values, class Set>
   void vary(const Values& values, const Set& set) {
     const TileRecipe start = best_;
@@ -49,16 +41,37 @@ class Rule {
       attempt(recipe);
     }
   }
+  // What fits beside what depends on the sizes of both.
+  void vary_memory() {
+    const TileRecipe start = best_;
+    for (const TileMemory& memory : memories(problem_)) {
+      for (const std::int64_t side_rows : {64, 128}) {
+        for (const std::int64_t mxu_tiles : {1, 2}) {
+          for (const std::size_t bodies : {0, 1}) {
+            TileRecipe recipe = start;
+            recipe.memory = memory;
+            recipe.side_rows = side_rows;
+            recipe.mxu_tiles = mxu_tiles;
+            recipe.bodies = bodies;
+            attempt(recipe);
+          }
+        }
+      }
+    }
+  }
   void vary_tiles() {
     const TileRecipe start = best_;
     for (const std::int64_t side_rows : {64, 128}) {
       for (const std::int64_t pieces : {1, 2, 4}) {
         for (const std::int64_t mxu_tiles : {1, 2}) {
-          TileRecipe recipe = start;
-          recipe.side_rows = side_rows;
-          recipe.pieces = pieces;
-          recipe.mxu_tiles = mxu_tiles;
-          attempt(recipe);
+          for (const std::size_t bodies : {start.bodies, std::size_t{0}}) {
+            TileRecipe recipe = start;
+            recipe.side_rows = side_rows;
+            recipe.pieces = pieces;
+            recipe.mxu_tiles = mxu_tiles;
+            recipe.bodies = bodies;
+            attempt(recipe);
+          }
         }
       }
     }

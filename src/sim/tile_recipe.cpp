@@ -62,6 +62,7 @@ std::vector<std::vector<TileBody>> bodies_for(const TileShape& shape, std::int64
   if (in_all >= 2) {
     const int groups = std::clamp(in_hop, 2, 4);
     all.push_back({rectangle(1, 1), free_body(4), rectangle(groups, b)});
+    all.push_back({rectangle(1, 1), free_body(4), rectangle(2, b)});
     all.push_back({rectangle(1, 1), free_body(std::max(b, 2)), rectangle(2, b)});
     all.push_back({rectangle(1, 1), free_body(4), rectangle(2, 8)});
     all.push_back({rectangle(1, 1), rectangle(2, b)});
@@ -103,12 +104,17 @@ std::vector<TileMemory> memories(const TileProblem& problem) {
   const std::int64_t x_bytes = room * 45 / 100;
   const int passes = static_cast<int>(std::max<std::int64_t>(2, ceil_div(x, x_bytes)));
   for (const int more : {1, 2}) {
-    if (x_bytes >= ring)
-      all.push_back({.x_bytes = x_bytes, .passes = passes * more});
-    else
-      all.push_back({.x_home = XHome::kHbm, .x_bytes = x_bytes, .passes = passes * more});
+    if (x_bytes >= ring) all.push_back({.x_bytes = x_bytes, .passes = passes * more});
+    all.push_back({.x_home = XHome::kHbm, .x_bytes = x_bytes, .passes = passes * more});
   }
   return all;
+}
+
+void fit_rows(const TileShape& shape, TileParameters& parameters) {
+  const Rows rows =
+      rows_near(shape, parameters.side_rows, ceil_div(parameters.side_rows, parameters.piece_rows));
+  parameters.side_rows = rows.side;
+  parameters.piece_rows = rows.piece;
 }
 
 TileParameters parameters_of(const TileProblem& problem, const TileRecipe& recipe) {
@@ -140,6 +146,8 @@ std::vector<TileParameters> last_resorts(const TileProblem& problem) {
   p.block_cols = tpu::kLanes;
   const std::int64_t bytes = tpu::element_bytes(problem.machine.elements.operand);
   const std::int64_t room = problem.machine.chip.vmem_bytes - p.margin_bytes;
+  // One block of y and its products must fit beside x.
+  const std::int64_t block = p.block_cols * shape.k * bytes + kMiB / 4;
   for (const XHome home : {XHome::kVmem, XHome::kHbm}) {
     for (std::int64_t side = 128; side >= 1; side /= 2) {
       const Rows rows = rows_near(shape, std::max<std::int64_t>(side, shape.row_tile), 1);
@@ -153,7 +161,7 @@ std::vector<TileParameters> last_resorts(const TileProblem& problem) {
       for (const std::int64_t passes : {std::int64_t{1}, std::int64_t{4}, groups / 4, groups}) {
         if (passes < 1 || passes > groups) continue;
         p.passes = static_cast<int>(passes);
-        p.x_bytes = std::min((ceil_div(groups, passes) + in_hop + 1) * slot, room);
+        p.x_bytes = std::clamp(room - block, slot, (ceil_div(groups, passes) + in_hop + 1) * slot);
         all.push_back(p);
       }
       if (side <= shape.row_tile) break;

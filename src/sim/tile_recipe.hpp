@@ -29,6 +29,9 @@ struct TileRecipe {
 };
 TileParameters parameters_of(const TileProblem& problem, const TileRecipe& recipe);
 
+// Makes a plan's rows fit another problem: about as many, in as many pieces, cutting a half evenly.
+void fit_rows(const schedule::TileShape& shape, TileParameters& parameters);
+
 // Sets of bodies; the first is a good start.
 std::vector<std::vector<schedule::TileBody>> bodies_for(const schedule::TileShape& shape,
                                                         std::int64_t side_rows,

@@ -80,9 +80,10 @@ ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters
   std::int64_t x_slots = std::min({x_most, num_groups, slots_of_semaphores(problem, shape)});
   if (x_slots < num_groups) x_slots -= x_slots % most_groups;
   const bool forwards_from_slots = shape.x_home == XHome::kVmem && shape.num_devices > 2;
-  const std::int64_t x_least = std::min(
-      num_groups, forwards_from_slots ? std::max<std::int64_t>(shape.num_groups() + 1, most_groups)
-                                      : most_groups);
+  // What is forwarded takes up slots that are freed together with those of `most_groups` groups: it
+  // must not have to wait for its own.
+  const std::int64_t x_least =
+      std::min(num_groups, forwards_from_slots ? shape.num_groups() + most_groups : most_groups);
   const std::int64_t num_loads = static_cast<std::int64_t>(num_blocks) * parameters.passes;
   const std::int64_t y_slots = std::min(num_loads, (left - x_slots * x_bytes) / y_bytes);
   if (x_slots < x_least || y_slots < 1)
