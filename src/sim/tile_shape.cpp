@@ -100,7 +100,9 @@ ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters
   if (num_semaphores(shape) + kSpareSemaphores > problem.machine.chip.num_semaphores)
     return no(cat("takes ", num_semaphores(shape), " semaphores; the chip has ",
                   problem.machine.chip.num_semaphores));
-  if (shape.block_k * shape.block_cols > kMaxOpElems || compiled_elems(shape) > kMaxKernelElems)
+  const bool could_be_narrower = shape.block_cols > tpu::kLanes;
+  if ((could_be_narrower && shape.block_k * shape.block_cols > kMaxOpElems) ||
+      compiled_elems(shape) > kMaxKernelElems)
     return no(cat("takes too long to compile: ", shape.block_k * shape.block_cols,
                   " elements of y in one op and ", compiled_elems(shape), " in all; at most ",
                   kMaxOpElems, " and ", kMaxKernelElems));
