@@ -8,6 +8,7 @@
 #include "api/tpu_reference.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
+#include "sim/tile_table.hpp"
 #include "tpu/kernels/wavefront.hpp"
 
 namespace cmm::tpu {
@@ -92,7 +93,7 @@ sim::TileProblem tile_problem(const Problem& problem, const Chip& chip,
 }
 
 sim::TilePlan wavefront_plan(const sim::TileProblem& problem, const KernelOptions& options) {
-  if (options.parameters.empty()) return sim::plan_tiles(problem);
+  if (options.parameters.empty()) return sim::best_tiles(problem);
   sim::ListScheduled scheduled =
       sim::list_schedule(problem, sim::parse_tile_parameters(options.parameters));
   if (!scheduled.plan) {
