@@ -1,10 +1,12 @@
 // Annealing over the parameters, from where the rule ends.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "base/integers.hpp"
 #include "sim/tile_plan.hpp"
+#include "sim/tile_recipe.hpp"
 
 namespace cmm::sim {
 namespace {
@@ -16,24 +18,45 @@ constexpr std::size_t kMaxBodies = 4;
 // A step that costs so large a share of the time is accepted with probability 1 / e at the start;
 // at the end of the search only what is better.
 constexpr double kFirstTemperature = 0.006;
-constexpr double kCoolAfter = 0.7;  // of the candidates
+constexpr double kCoolAfter = 0.7;  // of a run's candidates
+constexpr int kNumRuns = 4;
 
 class Search {
  public:
   Search(const TileProblem& problem, const SearchOptions& options)
       : problem_(problem), options_(options), random_(options.seed), best_(plan_tiles(problem)) {}
 
+  // The first run starts where the rule ends, the others anywhere.
   TilePlan run() {
-    TileParameters current = best_.parameters;
-    double seconds = best_.times.seconds;
-    for (int i = 0; i < options_.num_candidates; ++i) {
+    const int each = std::max(options_.num_candidates / kNumRuns, 1);
+    for (int tried = 0; tried < options_.num_candidates; tried += each) {
+      TileParameters start = best_.parameters;
+      if (tried > 0) {
+        start = parameters_of(
+            problem_,
+            {.memory = {best_.parameters.x_home, best_.parameters.x_bytes, best_.parameters.passes},
+             .side_rows = one_of<std::int64_t>({64, 64, 128}),
+             .pieces = one_of<std::int64_t>({1, 2, 4}),
+             .mxu_tiles = one_of<std::int64_t>({1, 1, 2}),
+             .bodies = below(8)});
+      }
+      anneal(start, std::min(each, options_.num_candidates - tried));
+    }
+    return std::move(best_);
+  }
+
+ private:
+  void anneal(TileParameters current, int num_candidates) {
+    double seconds = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < num_candidates; ++i) {
       TileParameters tried = current;
-      for (std::size_t changes = 1 + below(3); changes > 0; --changes) change(tried);
+      if (i > 0) {
+        for (std::size_t changes = 1 + below(3); changes > 0; --changes) change(tried);
+      }
       ListScheduled scheduled = list_schedule(problem_, tried);
       if (!scheduled.plan) continue;
       const double here = scheduled.plan->times.seconds;
-      const double temperature =
-          kFirstTemperature * seconds * (1 - i / (kCoolAfter * options_.num_candidates));
+      const double temperature = kFirstTemperature * here * (1 - i / (kCoolAfter * num_candidates));
       const bool accepted =
           here <= seconds || (temperature > 0 && std::exp((seconds - here) / temperature) > unit());
       if (here < best_.times.seconds) best_ = *std::move(scheduled.plan);
@@ -41,10 +64,8 @@ class Search {
       current = tried;
       seconds = here;
     }
-    return std::move(best_);
   }
 
- private:
   // The standard library's distributions differ between implementations, the engine does not.
   std::size_t below(std::size_t end) { return random_() % end; }
   double unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }

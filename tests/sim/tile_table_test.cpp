@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "cmm/error.hpp"
-#include "sim/tile_problems.hpp"
+#include "sim/six_shapes.hpp"
 
 namespace cmm::sim {
 namespace {
@@ -67,6 +69,15 @@ TEST(TileTable, TimesAreThoseOfTheModel) {
     EXPECT_EQ(verify(scheduled.plan->schedule), "") << to_text(entry);
   }
   EXPECT_GT(num_checked, 5);
+}
+
+TEST(TileTable, BeatsTheReferenceByTheAim) {
+  double logs = 0;
+  for (const TunedShape& shape : kSixShapes) {
+    const double reference = walk_reference(reference_of(shape)).seconds;
+    logs += std::log(reference / best_tiles(problem_of(shape)).times.seconds);
+  }
+  EXPECT_GE(std::exp(logs / static_cast<double>(kSixShapes.size())), 1.18);
 }
 
 TEST(TileTable, ThereIsAPlanForEveryProblem) {
