@@ -197,6 +197,9 @@ ListScheduled list_schedule(const TileProblem& problem, const TileParameters& pa
     return {std::nullopt, "needs positive sends, loads, y_ahead and send_ahead"};
   const ShapeOrNot shape = shape_of(problem, parameters);
   if (!shape.shape) return {std::nullopt, shape.why_not};
+  if (shape.shape->num_k_blocks() > 1)
+    return {std::nullopt,
+            cat("plans no k blocks: block_k is ", shape.shape->block_k, ", k is ", shape.shape->k)};
   ListScheduler scheduler(problem, parameters, *shape.shape);
   const std::string why_not = scheduler.run();
   if (!why_not.empty()) return {std::nullopt, why_not};
