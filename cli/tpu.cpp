@@ -19,7 +19,8 @@ Command add_tpu_command(CLI::App& app) {
       "`cmm tpu COMMAND --help` explains a command and shows examples.");
   const std::vector<TpuCommand> commands = {
       add_tpu_simulate_command(*tpu), add_tpu_verify_command(*tpu), add_tpu_mutants_command(*tpu),
-      add_tpu_tune_command(*tpu),     add_tpu_show_command(*tpu),   add_tpu_chips_command(*tpu)};
+      add_tpu_tune_command(*tpu),     add_tpu_table_command(*tpu),  add_tpu_show_command(*tpu),
+      add_tpu_chips_command(*tpu)};
   return {tpu, [commands](World&) {
             for (const TpuCommand& command : commands) {
               if (command.app->parsed()) return command.run();

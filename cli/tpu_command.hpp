@@ -18,6 +18,7 @@ TpuCommand add_tpu_simulate_command(CLI::App& tpu);
 TpuCommand add_tpu_verify_command(CLI::App& tpu);
 TpuCommand add_tpu_mutants_command(CLI::App& tpu);
 TpuCommand add_tpu_tune_command(CLI::App& tpu);
+TpuCommand add_tpu_table_command(CLI::App& tpu);
 TpuCommand add_tpu_show_command(CLI::App& tpu);
 TpuCommand add_tpu_chips_command(CLI::App& tpu);
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cmm/timeline.hpp"
@@ -86,6 +88,21 @@ struct Tuned {
 };
 // The best that a search of this many candidates finds; never slower than the planner's rule.
 Tuned tune(const Problem& problem, const Chip& chip, const TuneOptions& options = {});
+
+// What searches have found for the layers of some models on each chip, which the wavefront kernel
+// takes its parameters from where they beat the planner's rule: data/tpu_tiles.txt, one entry a
+// line.
+std::string tile_table_text();
+// The entry nearest to a problem; there always is one.
+std::string nearest_tile_entry(const Problem& problem, const Chip& chip);
+
+struct TileTableOptions {
+  int num_candidates = 2000;  // of each entry
+  std::uint64_t seed = 1;
+};
+// Searches all entries anew. `progress` hears of each line as it is found.
+std::string make_tile_table(const TileTableOptions& options = {},
+                            const std::function<void(std::string_view line)>& progress = {});
 
 // The slice that P chips are taken to be where none is named.
 std::vector<int> usual_slice(const Chip& chip, int num_devices);

@@ -26,7 +26,7 @@ TEST(TpuCommands, AreNamedWhereOneIsMissing) {
 TEST(TpuCommands, ShowExamplesInTheirHelp) {
   const ToolResult all = tpu("--help");
   EXPECT_EQ(all.exit_code, 0);
-  for (const char* command : {"simulate", "verify", "mutants", "tune", "show", "chips"}) {
+  for (const char* command : {"simulate", "verify", "mutants", "tune", "table", "show", "chips"}) {
     EXPECT_NE(all.out.find(command), std::string::npos);
     const ToolResult help = tpu(std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
@@ -99,6 +99,17 @@ TEST(TpuSimulate, TakesWhatTuneFinds) {
   words.push_back(tuned.at("parameters"));
   const Json simulated = json_of(run_tool(words));
   EXPECT_EQ(simulated.at("kernels")[1].at("seconds"), tuned.at("seconds"));
+}
+
+TEST(TpuTable, IsPrinted) {
+  const Json entries = json_of(tpu("table --json")).at("entries");
+  EXPECT_GE(entries.size(), 6U);
+  for (const Json& entry : entries) {
+    EXPECT_NE(entry.get<std::string>().find("side_rows="), std::string::npos) << entry;
+  }
+  EXPECT_NE(tpu("table").out.find(entries[0].get<std::string>()), std::string::npos);
+  expect_refused(tpu("table --search 0"), 2, "--search is '0'");
+  expect_refused(tpu("table --output="), 2, "--output");
 }
 
 TEST(TpuSimulate, IsSlowerOnALineAndWithSlowerCopies) {
