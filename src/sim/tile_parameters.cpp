@@ -62,7 +62,7 @@ void split(std::string_view text, char separator,
 
 std::string to_text(const TileParameters& p) {
   std::string bodies;
-  for (const TileBody& body : p.bodies) bodies += (bodies.empty() ? "" : ",") + body_text(body);
+  for (const TileBody& body : p.bodies) bodies += cat(bodies.empty() ? "" : ",", body_text(body));
   return cat("side_rows=", p.side_rows, " piece_rows=", p.piece_rows, " block_cols=", p.block_cols,
              " block_k=", p.block_k, " bodies=", bodies,
              " order=", p.order == TileOrder::kXMajor ? "x" : "y",
