@@ -21,5 +21,7 @@ TpuCommand add_tpu_tune_command(CLI::App& tpu);
 TpuCommand add_tpu_table_command(CLI::App& tpu);
 TpuCommand add_tpu_show_command(CLI::App& tpu);
 TpuCommand add_tpu_chips_command(CLI::App& tpu);
+TpuCommand add_tpu_emit_command(CLI::App& tpu);
+TpuCommand add_tpu_compile_command(CLI::App& tpu);
 
 }  // namespace cmm::cli

@@ -4,6 +4,7 @@
 
 #include "cmm/tpu_call.hpp"
 #include "cmm/tpu_chip.hpp"
+#include "cmm/tpu_compile.hpp"
 #include "cmm/tpu_kernel.hpp"
 #include "cmm/tpu_simulate.hpp"
 #include "cmm/tpu_verify.hpp"

@@ -13,6 +13,13 @@
 namespace cmm::tpu::aot {
 namespace {
 
+std::string one_line(std::string text) {
+  for (char& each : text) {
+    if (each == '\n') each = ' ';
+  }
+  return text;
+}
+
 struct Synchronisation {
   bool sends = false;         // to other devices
   bool awaits_entry = false;  // of the neighbours, by the barrier semaphore
@@ -64,13 +71,6 @@ std::string hexadecimal(const std::string& bytes) {
   return text;
 }
 
-std::string one_line(std::string text) {
-  for (char& each : text) {
-    if (each == '\n') each = ' ';
-  }
-  return text;
-}
-
 std::int64_t number(const Message& reply, const char* name) {
   return std::strtoll(reply.at(name).c_str(), nullptr, 10);
 }
@@ -80,7 +80,8 @@ std::int64_t number(const Message& reply, const char* name) {
 void check_kernel(const Kernel& kernel, const Chip& chip) {
   const std::string fault = check_program(kernel.program, chip);
   if (!fault.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, cat("kernel ", kernel.program.name, ": ", fault));
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("kernel ", kernel.program.name, ": ", one_line(fault)));
   }
   Synchronisation found;
   look_at(kernel.program, kernel.program.body, found);

@@ -60,9 +60,12 @@ std::string first_part(std::string message) {
         "\nAdditional diagnostics", "\nLargest program allocations"}) {
     message = message.substr(0, message.find(end));
   }
+  for (char& each : message) {
+    if (each == '\n') each = ' ';
+  }
   constexpr std::size_t kMost = 600;
   if (message.size() > kMost) message = message.substr(0, kMost) + " ...";
-  while (!message.empty() && (message.back() == '\n' || message.back() == ' ')) message.pop_back();
+  while (!message.empty() && message.back() == ' ') message.pop_back();
   return message;
 }
 

@@ -59,7 +59,13 @@ std::string config_json(const Program& program, const Chip& chip, std::string_vi
 }  // namespace
 
 std::int64_t scoped_vmem_bytes(const Program& program, const Chip& chip) {
-  return vmem_bytes(program, chip) + 8 * kMiB;
+  std::int64_t largest = 0;
+  for (const VectorType& type : program.vectors) {
+    if (type.element != Element::kF32 && type.element != Element::kS32) continue;
+    largest = std::max(largest, num_elements(type.shape) * element_bytes(type.element));
+  }
+  const std::int64_t buffers = vmem_bytes(program, chip);
+  return std::max(buffers, std::min(buffers + largest + 4 * kMiB, chip.vmem_bytes));
 }
 
 CustomCall custom_call(const Program& program, const Chip& chip, const BodyOptions& options) {

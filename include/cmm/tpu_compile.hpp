@@ -1,0 +1,90 @@
+// The real kernel: what XLA takes, and what the TPU compiler makes of it. Emission needs nothing;
+// a compile needs libtpu (x86-64 Linux, no TPU), which runs in a process of its own.
+//
+// Functions throw Error as those of cmm/tpu_kernel.hpp do. compile_kernel() also kUnsupported where
+// libtpu or the program it runs in is missing or refuses the kernel, kOutOfMemory where the kernel
+// needs more of a memory than the chip has, kDeadline: the message names the line of the body, what
+// that line is for, and what to change.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cmm/tpu_kernel.hpp"
+
+namespace cmm::tpu {
+
+// How the devices get their parts: matrices of all devices with the shardings of Shardy, as JAX
+// writes them, or with the older ones of GSPMD; or matrices of one device, each device a replica.
+enum class Wrapper : std::uint8_t { kSdy, kGspmd, kReplica };
+std::string_view wrapper_name(Wrapper wrapper);  // "sdy", "gspmd", "replica"
+Wrapper parse_wrapper(std::string_view name);    // throws Error(kInvalidArgument)
+
+struct EmitOptions {
+  int mosaic_version = 8;  // 7 to 20; 8 is taken by libtpu 0.0.24 and later
+  bool bytecode = false;   // the body as MLIR bytecode in the module, instead of as text
+  Wrapper wrapper = Wrapper::kSdy;
+};
+
+struct Emitted {
+  std::string name;    // of the kernel
+  std::string body;    // Mosaic, as text whatever the form
+  std::string config;  // the custom call's backend_config, in JSON, with the body in base64
+  std::string module;  // StableHLO
+  // Of each line of the body, from 1 on: what it is for, or "".
+  std::vector<std::string> notes_of_lines;
+  double seconds = 0;  // that emission took
+};
+Emitted emit_kernel(const Problem& problem, const Chip& chip, const KernelOptions& kernel = {},
+                    const EmitOptions& options = {});
+
+struct CompileOptions {
+  EmitOptions emit;
+  std::vector<int> slice;    // in chips, as {2, 4} or {2, 2, 1}; empty: the smallest that will do
+  std::vector<int> devices;  // of the slice, one for each of the mesh; empty: along neighbours
+  std::string libtpu;        // a file or folder; empty: $CMM_LIBTPU, else a Python environment
+  double timeout_seconds = 600;
+  bool report = false;  // read the compiler's schedule
+};
+
+struct ScheduleBlock {
+  std::int64_t address = 0;
+  std::int64_t cycles = 0;
+  std::int64_t num_products = 0;  // 0: control
+  double mxu_busy = 0;            // 0 .. 1
+};
+struct CompileReport {
+  std::vector<ScheduleBlock> blocks;  // of the loop of the steps
+  std::int64_t product_cycles = 0;    // of the largest block that multiplies
+  std::int64_t model_cycles = 0;      // the same by the simulator's model
+  std::int64_t control_cycles = 0;    // of the others
+  double mxu_busy = 0;                // of a step with that block, control included: 0 .. 1
+  std::int64_t vmem_bytes = 0;        // up to the end of the highest allocation
+  std::int64_t spill_bytes = 0;       // of it, registers that the compiler spills
+  std::int64_t num_copy_starts = 0;   // in the code; the program's own are in the description
+  std::int64_t num_copy_awaits = 0;
+  std::int64_t num_remote_signals = 0;
+  std::int64_t num_operands_moved = 0;  // that XLA has put into VMEM: none
+};
+
+struct Compilation {
+  KernelDescription kernel;
+  std::string libtpu;        // its path
+  std::string version;       // what it says of itself
+  std::string topology;      // "v6e:2x4"
+  std::vector<int> devices;  // of the slice, for each of the mesh
+  int longest_hop = 0;       // between neighbours on a ring, in links
+  std::string fingerprint;
+  std::string executable;  // serialized, to be loaded on a TPU
+  std::int64_t code_bytes = 0;
+  std::int64_t argument_bytes = 0, output_bytes = 0, temporary_bytes = 0;  // HBM of one device
+  std::int64_t scoped_vmem_bytes = 0;  // that the kernel asks XLA for
+  double compile_seconds = 0, seconds = 0;
+  CompileReport report;  // where it was asked for
+};
+Compilation compile_kernel(const Problem& problem, const Chip& chip,
+                           const KernelOptions& kernel = {}, const CompileOptions& options = {});
+
+}  // namespace cmm::tpu

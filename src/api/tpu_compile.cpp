@@ -1,0 +1,164 @@
+#include "cmm/tpu_compile.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "api/tpu_kernels.hpp"
+#include "base/text.hpp"
+#include "cmm/error.hpp"
+#include "sim/tile_walk.hpp"
+#include "tpu/aot/compile.hpp"
+#include "tpu/aot/schedule_report.hpp"
+#include "tpu/emit/custom_call.hpp"
+#include "tpu/emit/stablehlo.hpp"
+
+namespace cmm::tpu {
+namespace {
+
+constexpr std::array<std::string_view, 3> kWrapperNames = {"sdy", "gspmd", "replica"};
+
+// A kernel that is emitted has all columns of its device: where a device is two cores, it is the
+// compiler that shares them out.
+Chip whole_device(const Chip& chip) {
+  Chip device = chip;
+  device.cores_per_device = 1;
+  return device;
+}
+
+emit::Wrapper wrapper_of(const EmitOptions& options) {
+  return static_cast<emit::Wrapper>(options.wrapper);
+}
+emit::BodyOptions body_of(const EmitOptions& options) {
+  return {.version = options.mosaic_version,
+          .form = options.bytecode ? emit::BodyForm::kBytecode : emit::BodyForm::kText};
+}
+
+// Of the block of statements whose products take longest, by the simulator's model.
+double largest_product(const Kernel& kernel, const Chip& chip, const Block& block) {
+  double largest = 0, here = 0;
+  std::int64_t widest = 0;
+  const auto type = [&](Vector vector) -> const VectorType& {
+    return kernel.program.vectors[static_cast<std::size_t>(vector.id)];
+  };
+  for (const Statement& statement : block) {
+    if (const auto* matmul = std::get_if<Matmul>(&statement.what)) {
+      const VectorType& lhs = type(matmul->lhs);
+      const VectorType& sums = type(matmul->result);
+      here += sim::op_cycles(chip, lhs.element, static_cast<double>(lhs.shape[0]),
+                             static_cast<double>(lhs.shape[1]), static_cast<double>(sums.shape[1]));
+      widest = std::max(widest, sums.shape[1]);
+    }
+    const Block* inner = nullptr;
+    if (const auto* branch = std::get_if<If>(&statement.what)) inner = &branch->then;
+    if (const auto* loop = std::get_if<For>(&statement.what)) inner = &loop->body;
+    if (const auto* scope = std::get_if<Scope>(&statement.what)) inner = &scope->body;
+    if (inner != nullptr) largest = std::max(largest, largest_product(kernel, chip, *inner));
+  }
+  if (here > 0) here += widest > 512 ? chip.wide_block_cycles : chip.block_cycles;
+  return std::max(largest, here);
+}
+
+CompileReport report_of(const aot::ScheduleReport& schedule) {
+  CompileReport report;
+  double busy_cycles = 0;
+  for (const aot::CycleBlock& block : schedule.blocks) {
+    if (!block.in_loop) continue;
+    report.blocks.push_back({.address = block.address,
+                             .cycles = block.cycles,
+                             .num_products = block.num_products,
+                             .mxu_busy = block.mxu_busy});
+    if (block.num_products > 0 && block.cycles == schedule.product_cycles) {
+      busy_cycles = block.mxu_busy * static_cast<double>(block.cycles);
+    }
+  }
+  report.product_cycles = schedule.product_cycles;
+  report.control_cycles = schedule.control_cycles;
+  const std::int64_t step = schedule.product_cycles + schedule.control_cycles;
+  if (step > 0) report.mxu_busy = busy_cycles / static_cast<double>(step);
+  report.vmem_bytes = schedule.vmem_top_bytes;
+  report.spill_bytes = schedule.vmem_top_bytes - schedule.buffers_top_bytes;
+  report.num_copy_starts = schedule.num_copy_starts;
+  report.num_copy_awaits = schedule.num_copy_awaits;
+  report.num_remote_signals = schedule.num_remote_signals;
+  report.num_operands_moved = std::count(schedule.operand_memories.begin(),
+                                         schedule.operand_memories.end(), std::string("vmem"));
+  return report;
+}
+
+}  // namespace
+
+std::string_view wrapper_name(Wrapper wrapper) {
+  return kWrapperNames[static_cast<std::size_t>(wrapper)];
+}
+
+Wrapper parse_wrapper(std::string_view name) {
+  for (std::size_t i = 0; i < kWrapperNames.size(); ++i) {
+    if (kWrapperNames[i] == name) return static_cast<Wrapper>(i);
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              cat("wrapper is '", name, "'; give sdy, gspmd or replica"));
+}
+
+Emitted emit_kernel(const Problem& problem, const Chip& chip, const KernelOptions& kernel,
+                    const EmitOptions& options) {
+  const Kernel made = make_kernel(problem, whole_device(chip), kernel).kernel;
+  aot::check_kernel(made, chip);
+  const auto begin = std::chrono::steady_clock::now();
+  emit::CustomCall call = emit::custom_call(made.program, chip, body_of(options));
+  Emitted emitted{.name = made.program.name,
+                  .body = {},
+                  .config = std::move(call.config),
+                  .module = {},
+                  .notes_of_lines = {}};
+  emitted.module = emit::stablehlo_module(made, emitted.config, {.wrapper = wrapper_of(options)});
+  emitted.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  emitted.body = std::move(call.body.text);
+  for (const int note : call.body.notes_of_lines) {
+    emitted.notes_of_lines.push_back(note < 0 ? ""
+                                              : made.program.notes[static_cast<std::size_t>(note)]);
+  }
+  return emitted;
+}
+
+Compilation compile_kernel(const Problem& problem, const Chip& chip, const KernelOptions& kernel,
+                           const CompileOptions& options) {
+  const MadeKernel made = make_kernel(problem, whole_device(chip), kernel);
+  std::optional<aot::DumpFolder> dump;
+  if (options.report) dump.emplace();
+  const aot::Compiled compiled = aot::compile(made.kernel, chip,
+                                              {.body = body_of(options.emit),
+                                               .wrapper = wrapper_of(options.emit),
+                                               .slice = options.slice,
+                                               .assignment = options.devices,
+                                               .libtpu = options.libtpu,
+                                               .worker = {},
+                                               .dump = dump ? dump->path() : std::string(),
+                                               .timeout_seconds = options.timeout_seconds});
+  Compilation compilation;
+  compilation.kernel = describe(made, chip);
+  compilation.libtpu = compiled.libtpu;
+  compilation.version = compiled.version;
+  compilation.topology = compiled.topology;
+  compilation.devices = compiled.assignment;
+  compilation.longest_hop = compiled.longest_hop;
+  compilation.fingerprint = compiled.fingerprint;
+  compilation.executable = compiled.executable;
+  compilation.code_bytes = compiled.code_bytes;
+  compilation.argument_bytes = compiled.argument_bytes;
+  compilation.output_bytes = compiled.output_bytes;
+  compilation.temporary_bytes = compiled.temporary_bytes;
+  compilation.scoped_vmem_bytes = emit::scoped_vmem_bytes(made.kernel.program, chip);
+  compilation.compile_seconds = compiled.compile_seconds;
+  compilation.seconds = compiled.seconds;
+  if (dump) {
+    compilation.report = report_of(aot::read_schedule(dump->path()));
+    compilation.report.model_cycles = static_cast<std::int64_t>(
+        std::lround(largest_product(made.kernel, chip, made.kernel.program.body)));
+  }
+  return compilation;
+}
+
+}  // namespace cmm::tpu
