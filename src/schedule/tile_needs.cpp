@@ -1,6 +1,9 @@
 #include "schedule/tile_needs.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
 
 namespace cmm::schedule {
 namespace {
@@ -19,6 +22,46 @@ int count_sends(const std::vector<TileAction>& actions, Side side) {
   return static_cast<int>(std::ranges::count_if(actions, [side](const TileAction& action) {
     return action.kind == TileAction::Kind::kSend && action.side == side;
   }));
+}
+
+std::int64_t num_tiles(const TileBody& body) { return body.free ? body.blocks : body.groups; }
+
+std::int64_t words_of(const TileShape& shape, TileAction::Kind kind, int body) {
+  using Kind = TileAction::Kind;
+  const bool hbm = shape.x_home == XHome::kHbm;
+  const std::int64_t k_block = shape.num_k_blocks() > 1 ? 1 : 0;
+  const std::int64_t form = 1;
+  switch (kind) {
+    case Kind::kAwaitEntry:
+    case Kind::kAwaitCredit:
+    case Kind::kGrant:
+      return 1;
+    case Kind::kAwaitDeparture:
+    case Kind::kAwaitArrival:
+    case Kind::kAwaitX:
+    case Kind::kAwaitY:
+    case Kind::kAwaitStoreX:
+      return 1 + form;
+    case Kind::kAwaitStore:
+      return 1 + form * num_tiles(shape.bodies[body]);
+    case Kind::kSend:  // piece, hop or two slots, two semaphores
+      return (hbm ? 4 : 5) + form;
+    case Kind::kLoadX:
+      return (hbm ? 3 : 2) + k_block + form;
+    case Kind::kLoadY:
+      return 2 + k_block + form;
+    case Kind::kStoreX:
+      return 3 + form;
+    case Kind::kStore:  // the product's words say where it goes
+      return 0;
+  }
+  return 0;
+}
+
+// Body, out slot, then operands and block, and of each tile that is stored hop, group and form.
+std::int64_t words_of(const TileBody& body) {
+  const std::int64_t operands = body.free ? 3 * body.blocks : 2 + body.blocks;
+  return 2 + operands + 3 * num_tiles(body);
 }
 
 }  // namespace
@@ -56,6 +99,34 @@ std::int64_t num_semaphores(const TileShape& shape) {
   }
   const std::int64_t entry = 1;
   return semaphores + entry + (shape.needs_credits() ? 2 : 0);
+}
+
+std::int64_t most_table_words(const TileSchedule& schedule) {
+  const TileShape& shape = schedule.shape;
+  // List of a step, kind, side or body: how many of them a row has room for.
+  std::map<std::tuple<int, TileAction::Kind, int>, std::int64_t> lanes;
+  for (const TileStep& step : schedule.steps) {
+    int list = 0;
+    for (const auto* actions : {&step.waits, &step.starts, &step.operands, &step.after}) {
+      std::map<std::pair<TileAction::Kind, int>, std::int64_t> in_step;
+      for (const TileAction& action : *actions) {
+        const bool stores = action.kind == TileAction::Kind::kAwaitStore;
+        ++in_step[{action.kind, stores ? action.body : static_cast<int>(action.side)}];
+      }
+      for (const auto& [lane, count] : in_step) {
+        std::int64_t& most = lanes[{list, lane.first, lane.second}];
+        most = std::max(most, count);
+      }
+      ++list;
+    }
+  }
+  std::int64_t width = 0;
+  for (const auto& [lane, count] : lanes)
+    width += count * words_of(shape, std::get<1>(lane), std::get<2>(lane));
+  std::int64_t product = 0;
+  for (const TileBody& body : shape.bodies) product = std::max(product, words_of(body));
+  const std::int64_t k_block = shape.num_k_blocks() > 1 ? 1 : 0;
+  return std::ssize(schedule.steps) * (width + product + k_block);
 }
 
 TileFields count_fields(const TileSchedule& schedule) {

@@ -24,6 +24,13 @@ std::int64_t vmem_bytes(const TileShape& shape, const TileElements& elements);
 // of x, credits, and the second round of the entry.
 std::int64_t num_semaphores(const TileShape& shape);
 
+// SMEM that the compiler keeps: it refused a table 172 bytes below all of it.
+inline constexpr std::int64_t kReservedSmemBytes = 1024;
+
+// Words of the table that a kernel walks, with a word for the size of every copy: where all copies
+// of a kind are alike the kernel's own has fewer.
+std::int64_t most_table_words(const TileSchedule& schedule);
+
 // The most actions of a kind in any list of any step: a row of a table has as many fields.
 struct TileFields {
   int sends = 0;  // of one side

@@ -3,6 +3,7 @@
 // The steps it writes down are a schedule for any machine: each waits for what it needs.
 #include "base/text.hpp"
 #include "sim/list_context.hpp"
+#include "sim/stream_schedule.hpp"
 #include "sim/tile_choice.hpp"
 #include "sim/tile_plan.hpp"
 #include "sim/x_stream.hpp"
@@ -16,6 +17,8 @@ using schedule::TileBody;
 using schedule::TileSchedule;
 using schedule::TileShape;
 using Kind = TileAction::Kind;
+
+constexpr std::int64_t kWordBytes = 4;
 
 class ListScheduler {
  public:
@@ -197,13 +200,23 @@ ListScheduled list_schedule(const TileProblem& problem, const TileParameters& pa
     return {std::nullopt, "needs positive sends, loads, y_ahead and send_ahead"};
   const ShapeOrNot shape = shape_of(problem, parameters);
   if (!shape.shape) return {std::nullopt, shape.why_not};
-  if (shape.shape->num_k_blocks() > 1)
+  TilePlan plan{{}, parameters, {}};
+  if (shape.shape->num_k_blocks() > 1) {
+    StreamScheduled streamed = stream_schedule(problem, parameters, *shape.shape);
+    if (!streamed.why_not.empty()) return {std::nullopt, streamed.why_not};
+    plan.schedule = std::move(streamed.schedule);
+  } else {
+    ListScheduler scheduler(problem, parameters, *shape.shape);
+    const std::string why_not = scheduler.run();
+    if (!why_not.empty()) return {std::nullopt, why_not};
+    plan.schedule = scheduler.take();
+  }
+  const std::int64_t words = most_table_words(plan.schedule);
+  const std::int64_t room =
+      (problem.machine.chip.smem_bytes - schedule::kReservedSmemBytes) / kWordBytes;
+  if (words > room)
     return {std::nullopt,
-            cat("plans no k blocks: block_k is ", shape.shape->block_k, ", k is ", shape.shape->k)};
-  ListScheduler scheduler(problem, parameters, *shape.shape);
-  const std::string why_not = scheduler.run();
-  if (!why_not.empty()) return {std::nullopt, why_not};
-  TilePlan plan{scheduler.take(), parameters, {}};
+            cat("takes a table of ", words, " words; SMEM holds ", room, " of a kernel's")};
   plan.times = walk(plan.schedule, problem.machine);
   return {std::move(plan), {}};
 }

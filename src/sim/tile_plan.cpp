@@ -1,9 +1,12 @@
 #include "sim/tile_plan.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "base/text.hpp"
 #include "cmm/error.hpp"
+#include "sim/stream_schedule.hpp"
 #include "sim/tile_recipe.hpp"
 
 namespace cmm::sim {
@@ -98,10 +101,58 @@ class Rule {
   std::set<std::string> tried_;
 };
 
+// That no schedule of this shape is faster than: what it multiplies, and what is loaded again for
+// each set or block because slots do not hold it from one to the next.
+double least_stream_seconds(const TileProblem& problem, const schedule::TileShape& shape,
+                            TileOrder order) {
+  const TileMachine& machine = problem.machine;
+  const std::int64_t sets = shape.num_devices * shape.num_groups() / shape.bodies[0].groups;
+  const double cycles = product_cycles(machine, shape, 0) + fill_cycles(machine.chip, shape);
+  const auto steps = static_cast<double>(sets * shape.num_blocks() * shape.num_k_blocks());
+  const bool x_major = order == TileOrder::kXMajor;
+  const std::int64_t cols = std::accumulate(shape.cols.begin(), shape.cols.end(), std::int64_t{0});
+  const std::int64_t rows = shape.num_devices * shape.shard_rows;
+  const std::int64_t again =
+      (x_major ? cols : rows) * shape.k * tpu::element_bytes(machine.elements.operand);
+  const std::int64_t kept = x_major ? shape.y_slots * y_slot_bytes(shape, machine.elements)
+                                    : shape.x_slots * x_slot_bytes(shape, machine.elements);
+  const std::int64_t lines = x_major ? sets : shape.num_blocks();
+  const std::int64_t bytes = again + (lines - 1) * std::max<std::int64_t>(again - kept, 0);
+  return std::max(steps * cycles / machine.chip.clock_hz,
+                  static_cast<double>(bytes) / machine.chip.hbm_bytes_per_second);
+}
+
+// Streams are worth a try only where not all operands fit into VMEM.
+ListScheduled best_stream(const TileProblem& problem) {
+  std::optional<TilePlan> best;
+  std::string why_not = "there is one tile of k";
+  for (const TileParameters& parameters : stream_parameters(problem)) {
+    const ShapeOrNot shape = shape_of(problem, parameters);
+    if (!shape.shape) why_not = shape.why_not;
+    if (!shape.shape || (best && least_stream_seconds(problem, *shape.shape, parameters.order) >=
+                                     best->times.seconds))
+      continue;
+    ListScheduled scheduled = list_schedule(problem, parameters);
+    if (!scheduled.plan)
+      why_not = scheduled.why_not;
+    else if (!best || scheduled.plan->times.seconds < best->times.seconds)
+      best = std::move(scheduled.plan);
+  }
+  return {std::move(best), std::move(why_not)};
+}
+
 }  // namespace
 
 TilePlan plan_tiles(const TileProblem& problem) {
   std::optional<TilePlan> plan = Rule(problem).run();
+  const bool all_fits = memories(problem).size() == 1;
+  std::string no_stream;
+  if (!plan || !all_fits) {
+    ListScheduled stream = best_stream(problem);
+    no_stream = std::move(stream.why_not);
+    if (stream.plan && (!plan || stream.plan->times.seconds < plan->times.seconds))
+      plan = std::move(stream.plan);
+  }
   if (plan) return *std::move(plan);
   std::string why_not;
   for (const TileParameters& parameters : last_resorts(problem)) {
@@ -109,8 +160,9 @@ TilePlan plan_tiles(const TileProblem& problem) {
     if (scheduled.plan) return *std::move(scheduled.plan);
     why_not = scheduled.why_not;
   }
-  throw Error(ErrorCode::kUnsupported, cat("no tile schedule for ", problem.machine.chip.name,
-                                           ": with the smallest blocks it ", why_not));
+  throw Error(ErrorCode::kUnsupported,
+              cat("no tile schedule for ", problem.machine.chip.name, ": with all of k at once, ",
+                  why_not, "; with k cut, ", no_stream));
 }
 
 }  // namespace cmm::sim

@@ -13,8 +13,6 @@ using schedule::XHome;
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
-std::int64_t margin_bytes(const tpu::Chip& chip) { return std::min(8 * kMiB, chip.vmem_bytes / 4); }
-
 TileBody rectangle(int groups, int blocks) {
   const int out_slots = groups * blocks == 1 ? 4 : 2;
   return {.groups = groups, .blocks = blocks, .out_slots = out_slots};
@@ -51,6 +49,8 @@ int blocks_side_by_side(std::int64_t num_blocks) {
 }
 
 }  // namespace
+
+std::int64_t margin_bytes(const tpu::Chip& chip) { return std::min(8 * kMiB, chip.vmem_bytes / 4); }
 
 std::vector<std::vector<TileBody>> bodies_for(const TileShape& shape, std::int64_t side_rows,
                                               std::int64_t block_cols) {

@@ -29,6 +29,9 @@ struct TileRecipe {
 };
 TileParameters parameters_of(const TileProblem& problem, const TileRecipe& recipe);
 
+// Of VMEM, for the compiler.
+std::int64_t margin_bytes(const tpu::Chip& chip);
+
 // Makes a plan's rows fit another problem: about as many, in as many pieces, cutting a half evenly.
 void fit_rows(const schedule::TileShape& shape, TileParameters& parameters);
 

@@ -19,6 +19,12 @@ constexpr std::int64_t kMaxOpElems = 4'300'000;
 constexpr std::int64_t kMaxKernelElems = 32'000'000;
 
 constexpr int kMaxDepartures = 8;
+// Of y, where k is cut: each has a semaphore.
+constexpr int kMaxStreamedSlots = 64;
+// Of a row of a kernel's table: body, slots, block and what it loads. Only to refuse early what
+// could not fit; a schedule's own words are counted when it is there.
+constexpr std::int64_t kLeastWords = 16;
+constexpr std::int64_t kWordBytes = 4;
 // That the compiler keeps for itself beside those of the kernel.
 constexpr int kSpareSemaphores = 6;
 
@@ -76,21 +82,31 @@ ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters
   const std::int64_t vmem = problem.machine.chip.vmem_bytes - parameters.margin_bytes;
   const std::int64_t left = vmem - out_bytes(shape, elements);
 
-  const std::int64_t x_most = parameters.x_bytes > 0 ? parameters.x_bytes / x_bytes : num_groups;
-  std::int64_t x_slots = std::min({x_most, num_groups, slots_of_semaphores(problem, shape)});
-  if (x_slots < num_groups) x_slots -= x_slots % most_groups;
+  // Where k is cut both operands stream: a step's k blocks come while another's are read.
+  const std::int64_t num_k_blocks = shape.num_k_blocks();
+  const bool streams = num_k_blocks > 1;
+  if (streams && parameters.passes > 1) return no("cuts k and so has no passes");
+  const std::int64_t all_x =
+      streams ? round_up(num_groups, most_groups) * num_k_blocks : num_groups;
+  const std::int64_t x_most = parameters.x_bytes > 0 ? parameters.x_bytes / x_bytes : all_x;
+  std::int64_t x_slots = std::min({x_most, all_x, slots_of_semaphores(problem, shape)});
+  if (x_slots < all_x) x_slots -= x_slots % most_groups;
   const bool forwards_from_slots = shape.x_home == XHome::kVmem && shape.num_devices > 2;
   // What is forwarded takes up slots that are freed together with those of `most_groups` groups: it
   // must not have to wait for its own.
   const std::int64_t x_least =
-      std::min(num_groups, forwards_from_slots ? shape.num_groups() + most_groups : most_groups);
-  const std::int64_t num_loads = static_cast<std::int64_t>(num_blocks) * parameters.passes;
-  const std::int64_t y_slots = std::min(num_loads, (left - x_slots * x_bytes) / y_bytes);
-  if (x_slots < x_least || y_slots < 1)
+      streams ? 2 * most_groups
+              : std::min(num_groups,
+                         forwards_from_slots ? shape.num_groups() + most_groups : most_groups);
+  const std::int64_t y_least = streams ? 2 : 1;
+  const std::int64_t num_loads = num_blocks * (streams ? num_k_blocks : parameters.passes);
+  std::int64_t y_slots = std::min(num_loads, (left - x_slots * x_bytes) / y_bytes);
+  if (streams) y_slots = std::min<std::int64_t>(y_slots, kMaxStreamedSlots);
+  if (x_slots < x_least || y_slots < y_least)
     return no(cat("VMEM of ", vmem, " bytes, less the margin, holds ", x_slots, " x slots of ",
-                  x_bytes, " bytes, of which ", x_least, " are needed, and ", y_slots,
-                  " y slots of ", y_bytes));
-  if (y_slots < num_blocks && x_slots < num_groups && parameters.passes == 1)
+                  x_bytes, " bytes and ", std::max<std::int64_t>(y_slots, 0), " y slots of ",
+                  y_bytes, "; ", x_least, " and ", y_least, " are needed"));
+  if (!streams && y_slots < num_blocks && x_slots < num_groups && parameters.passes == 1)
     return no("neither all of x nor all of y fits into VMEM, and there is but one pass");
   shape.x_slots = static_cast<int>(x_slots);
   shape.y_slots = static_cast<int>(y_slots);
@@ -100,9 +116,12 @@ ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters
   if (num_semaphores(shape) + kSpareSemaphores > problem.machine.chip.num_semaphores)
     return no(cat("takes ", num_semaphores(shape), " semaphores; the chip has ",
                   problem.machine.chip.num_semaphores));
-  const bool could_be_narrower = shape.block_cols > tpu::kLanes;
-  if ((could_be_narrower && shape.block_k * shape.block_cols > kMaxOpElems) ||
-      compiled_elems(shape) > kMaxKernelElems)
+  if (streams) {
+    const std::int64_t steps = ceil_div(num_groups, most_groups) * num_blocks * num_k_blocks;
+    if (steps * (kLeastWords + most_groups) * kWordBytes > chip.smem_bytes)
+      return no(cat("takes ", steps, " steps, whose table SMEM does not hold"));
+  }
+  if (shape.block_k * shape.block_cols > kMaxOpElems || compiled_elems(shape) > kMaxKernelElems)
     return no(cat("takes too long to compile: ", shape.block_k * shape.block_cols,
                   " elements of y in one op and ", compiled_elems(shape), " in all; at most ",
                   kMaxOpElems, " and ", kMaxKernelElems));

@@ -166,14 +166,17 @@ double XStream::bytes_in_flight() const {
 
 bool XStream::can_load() const {
   if (next_load_ == num_groups_ || is_received(next_load_)) return false;
-  return next_load_ < num_with_slot_ && (hop_of(next_load_) == 0 || has_landed(next_load_));
+  return next_load_ < num_with_slot_ && may_load(next_load_);
+}
+
+void XStream::await_landed(int group) {
+  if (hop_of(group) == 0) return;
+  for (Flow& flow : flows_) await_arrivals(context_.step.waits, flow, arrivals_of(flow, group));
 }
 
 double XStream::load() {
   const int group = next_load_++;
-  if (hop_of(group) > 0) {
-    for (Flow& flow : flows_) await_arrivals(context_.step.waits, flow, arrivals_of(flow, group));
-  }
+  await_landed(group);
   const int in_hop = group % groups_per_hop_;
   const CopyWork work = context_.works.load_x(in_hop, context_.engine.now());
   loads_[group].copies = {context_.engine.start(work)};

@@ -26,6 +26,9 @@ class XStream {
   double bytes_in_flight() const;  // of loads
   bool can_load() const;
   double load();  // its bytes
+  // For loads through HBM that others start: all up to this group are there, or the own.
+  bool may_load(int group) const { return hop_of(group) == 0 || has_landed(group); }
+  void await_landed(int group);
   void send(double step_seconds);
   void store_own();  // through HBM: the own shard does not come there by itself
   bool has_own_to_store() const { return own_stored_ < num_own_stores_; }

@@ -53,18 +53,20 @@ TEST(TilePlan, EveryRecipeLeadsToARightPlanOrNone) {
 }
 
 TEST(TilePlan, SaysWhyThereIsNone) {
-  const auto error_of = [](const ProblemText& text) -> std::string {
+  const auto error_of = [](const ProblemText& text, std::int64_t vmem_bytes) -> std::string {
+    TileProblem problem = tile_problem(text);
+    problem.machine.chip.vmem_bytes = vmem_bytes;
     try {
-      plan_tiles(tile_problem(text));
+      plan_tiles(problem);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
       return error.what();
     }
     return "no error";
   };
-  EXPECT_NE(error_of({.chip = "v4", .element = tpu::Element::kF8E4M3}).find("no fp8"),
+  EXPECT_NE(error_of({.chip = "v4", .element = tpu::Element::kF8E4M3}, 16 << 20).find("no fp8"),
             std::string::npos);
-  EXPECT_NE(error_of({.chip = "v4", .k = 1 << 20}).find("VMEM"), std::string::npos);
+  EXPECT_NE(error_of({.chip = "v4"}, 100'000).find("VMEM"), std::string::npos);
 }
 
 TEST(TilePlan, ParametersSurviveAsText) {

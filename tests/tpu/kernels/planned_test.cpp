@@ -1,6 +1,7 @@
 // Kernels of the schedules that the planner makes, for the chips that are known.
 #include <gtest/gtest.h>
 
+#include "schedule/tile_needs.hpp"
 #include "sim/chips.hpp"
 #include "sim/tile_plan.hpp"
 #include "tpu/support/expect_right.hpp"
@@ -50,6 +51,42 @@ TEST(PlannedKernel, IsRight) {
       const auto options = options_of({{num_devices}, 0}, {60 * num_devices - 7, 250, {300, 140}});
       test::expect_right(wavefront_kernel(plan(options, chip), options, chip), chip,
                          {.num_interleavings = 0});
+    }
+  }
+}
+
+// Where VMEM holds neither operand over all of k.
+TEST(PlannedKernel, IsRightWithKCut) {
+  Chip chip = sim::find_chip(sim::builtin_chips(), "v6e");
+  chip.vmem_bytes = 400'000;
+  for (const int num_devices : {1, 3, 4}) {
+    SCOPED_TRACE(testing::Message() << num_devices << " devices");
+    const auto options = options_of({{num_devices}, 0}, {60 * num_devices - 7, 1500, {300, 140}});
+    const schedule::TileSchedule schedule = plan(options, chip);
+    EXPECT_GT(schedule.shape.num_k_blocks(), 1);
+    const Kernel kernel = wavefront_kernel(schedule, options, chip);
+    EXPECT_EQ(check_program(kernel.program, chip), "");
+    test::expect_right(kernel, chip, {.num_interleavings = 0});
+  }
+}
+
+// What the planner counts on is what the kernel takes.
+TEST(PlannedKernel, NeedsWhatThePlannerCounts) {
+  const Chip& chip = sim::find_chip(sim::builtin_chips(), "v6e");
+  for (const int num_devices : {1, 2, 4, 8}) {
+    for (const std::int64_t rows : {24, 200, 1024}) {
+      for (const std::int64_t k : {512, 4000, 65536}) {
+        SCOPED_TRACE(testing::Message() << num_devices << " devices, " << rows << " x " << k);
+        const auto options = options_of({{num_devices}, 0}, {rows * num_devices, k, {1000, 300}});
+        const schedule::TileSchedule schedule = plan(options, chip);
+        const Kernel kernel = wavefront_kernel(schedule, options, chip);
+        const auto words = static_cast<std::int64_t>(kernel.table.size());
+        EXPECT_LE(words, schedule::most_table_words(schedule));
+        EXPECT_GE(words, schedule::most_table_words(schedule) * 6 / 10);
+        EXPECT_EQ(num_semaphores(kernel.program), schedule::num_semaphores(schedule.shape));
+        EXPECT_EQ(vmem_bytes(kernel.program, chip),
+                  schedule::vmem_bytes(schedule.shape, {options.element, options.out_element}));
+      }
     }
   }
 }

@@ -5,19 +5,18 @@
 
 #include "base/text.hpp"
 #include "cmm/error.hpp"
+#include "schedule/tile_needs.hpp"
 #include "tpu/shapes.hpp"
 
 namespace cmm::tpu::wavefront {
 namespace {
 
+using schedule::kReservedSmemBytes;
 using schedule::kSides;
 using schedule::Side;
 using schedule::TileBody;
 using schedule::TileShape;
 using schedule::XHome;
-
-// SMEM that the compiler keeps: it refused a table 172 bytes below all of it.
-constexpr std::int64_t kReservedSmemBytes = 1024;
 
 const char* side_name(Side side) { return side == Side::kForward ? "forward" : "backward"; }
 
