@@ -41,10 +41,13 @@ std::string how_flags(const tpu::VerificationOptions& how) {
 }
 
 Json json_of(const Verification& result, const std::string& reproduce) {
-  Json json = {
-      {"right", result.right},        {"schedule", tpu::schedule_name(result.kernel.schedule)},
-      {"kernel", result.kernel.name}, {"parameters", result.kernel.parameters},
-      {"runs", result.num_runs},      {"seconds", result.seconds}};
+  Json json = {{"right", result.right},
+               {"proved", result.proved},
+               {"schedule", tpu::schedule_name(result.kernel.schedule)},
+               {"kernel", result.kernel.name},
+               {"parameters", result.kernel.parameters},
+               {"runs", result.num_runs},
+               {"seconds", result.seconds}};
   if (!result.right) {
     json["fault"] = result.fault;
     json["text"] = result.text;
@@ -85,7 +88,8 @@ int verify_one(const VerifyArguments& arguments) {
                                " semaphores, ", bytes_text(result.kernel.vmem_bytes), " of VMEM")});
     shown = table.str() + "\n";
     shown += result.right ? text("RIGHT: ", result.num_runs, " runs in ",
-                                 seconds_text(result.seconds), ", every bit compared\n")
+                                 seconds_text(result.seconds), ", every bit compared",
+                                 result.proved ? "; no other order is possible\n" : "\n")
                           : "WRONG: " + fault_text(result, reproduce);
   }
   std::fputs(shown.c_str(), stdout);
@@ -111,7 +115,7 @@ int verify_sweep(const VerifyArguments& arguments) {
   const tpu::VerificationOptions how = arguments.how.options(kSweepInterleavings);
   const std::vector<tpu::SweepCase> cases = tpu::sweep(chip);
   Json lines = Json::array();
-  int num_wrong = 0;
+  int num_wrong = 0, num_proved = 0;
   std::int64_t num_runs = 0;
   Progress progress(true);
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -122,6 +126,7 @@ int verify_sweep(const VerifyArguments& arguments) {
                                        flags_of(it.problem, it.options), how_flags(how));
     num_runs += result.num_runs;
     num_wrong += result.right ? 0 : 1;
+    num_proved += result.proved ? 1 : 0;
     if (arguments.json) {
       Json line = {{"name", it.name}};
       line.update(json_of(result, reproduce));
@@ -138,12 +143,14 @@ int verify_sweep(const VerifyArguments& arguments) {
   const double seconds = now_seconds() - begin;
   const std::string shown =
       arguments.json
-          ? Json{{"right", num_wrong == 0}, {"kernels", cases.size()}, {"wrong", num_wrong},
-                 {"runs", num_runs},        {"seconds", seconds},      {"cases", std::move(lines)}}
+          ? Json{{"right", num_wrong == 0},  {"kernels", cases.size()}, {"wrong", num_wrong},
+                 {"proved", num_proved},     {"runs", num_runs},        {"seconds", seconds},
+                 {"cases", std::move(lines)}}
                     .dump(2) +
                 "\n"
           : text("\n", num_wrong == 0 ? "RIGHT" : "WRONG", ": ", cases.size(), " kernels, ",
-                 num_wrong, " wrong, ", num_runs, " runs in ", seconds_text(seconds), "\n");
+                 num_wrong, " wrong, ", num_proved, " proved, ", num_runs, " runs in ",
+                 seconds_text(seconds), "\n");
   std::fputs(shown.c_str(), stdout);
   return num_wrong == 0 ? kDone : kWrongResult;
 }

@@ -18,6 +18,8 @@ struct VerificationOptions {
 
 struct Verification {
   bool right = false;
+  // Not only these runs: whoever goes first and however copies progress, no run can differ.
+  bool proved = false;
   // Of the first run that went wrong: "race", "deadlock", "wrong element", ...; what happened, of a
   // deadlock with a table of who waits for what; and how that run was made.
   std::string fault;

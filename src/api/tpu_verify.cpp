@@ -11,6 +11,7 @@ Verification verification_of(const MadeKernel& made, const Chip& chip,
   const Verdict verdict = verify(made.kernel, chip, verify_options(how));
   Verification verification;
   verification.right = !verdict.fault;
+  verification.proved = verdict.proved;
   if (verdict.fault) {
     verification.fault = fault_name(verdict.fault->kind);
     verification.text = verdict.fault->text;

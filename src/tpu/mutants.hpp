@@ -55,7 +55,7 @@ struct Mutant {
 std::vector<Mutant> mutants(const Kernel& kernel, const Chip& chip);
 
 // The rule that says why a mutant of this kernel changes nothing that anyone could see, or "".
-// docs/tpu.md argues each rule.
+// docs/tpu.md argues each rule. It explains what Verdict::proved proves.
 std::string why_equivalent(const Kernel& kernel, const Mutant& mutant);
 
 struct MutantVerdict {
@@ -66,7 +66,7 @@ struct MutantVerdict {
   std::string cause;
   RunOptions run;
   int num_runs = 0;        // 0: caught without one
-  std::string equivalent;  // where it was not caught: why_equivalent()
+  std::string equivalent;  // where it is proved right: why_equivalent(), or that it is proved
   bool missed() const { return !caught && equivalent.empty(); }
 };
 

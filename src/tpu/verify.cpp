@@ -21,6 +21,7 @@ std::vector<RunOptions> runs_of(const Kernel& kernel, const VerifyOptions& optio
   const auto add = [&](RunOptions run) {
     run.seed = options.seed + runs.size();
     run.check_races = options.check_races;
+    run.max_steps = options.max_steps * run.num_calls;
     runs.push_back(run);
   };
   for (const CopyMode copies : {CopyMode::kEager, CopyMode::kAtAwait, CopyMode::kRandom}) {
@@ -75,6 +76,13 @@ Verdict verify(const Kernel& kernel, const Chip& chip, const VerifyOptions& opti
       verdict.fault =
           result.fault ? std::move(result.fault) : expectation.compare(kernel, result.outputs);
       if (verdict.fault) break;
+    }
+    if (!verdict.fault && options.check_races) {
+      verdict.proved = has_one_order(kernel.program, chip, inputs,
+                                     {.copies = CopyMode::kEager,
+                                      .num_calls = 2,
+                                      .arithmetic = false,
+                                      .max_steps = 2 * options.max_steps});
     }
   }
   verdict.seconds = wall_seconds() - start;

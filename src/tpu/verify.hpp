@@ -16,12 +16,16 @@ struct VerifyOptions {
   std::uint64_t seed = 1;
   int num_interleavings = 32;  // random ones, on top of a fixed set: see runs_of()
   bool check_races = true;     // false: only what goes wrong in a run is seen, not what could
+  std::int64_t max_steps = 0;  // statements of all devices in a call; 0: as many as it takes
 };
 
 struct Verdict {
   std::optional<Fault> fault;  // the first
   RunOptions options;          // of the run that showed it: enough to see it again
   int num_runs = 0;
+  // No run at all can show a fault, of any number of calls: two calls in which all was right can
+  // be ordered in no other way, as far as order is needed (RunResult::may_differ).
+  bool proved = false;
   double seconds = 0;
 };
 

@@ -62,6 +62,31 @@ TEST(Verdict, OfARightKernelCountsItsRuns) {
   EXPECT_EQ(verdict.num_runs, static_cast<int>(runs_of(kernel, {}).size()));
 }
 
+TEST(Verdict, IsAProofWhereThereIsOneOrder) {
+  for (const int num_devices : {2, 3, 4}) {
+    const Kernel kernel = reference(num_devices, 2);
+    EXPECT_TRUE(verify(kernel, chip(), {}).proved);
+    EXPECT_TRUE(verify(kernel, chip(), {.num_interleavings = 0}).proved);
+    EXPECT_FALSE(verify(kernel, chip(), {.check_races = false}).proved);
+  }
+  EXPECT_FALSE(verify(mutant_of(reference(4), "amount + 1"), chip(), {}).proved);
+}
+
+TEST(Verdict, OfAKernelWithoutEndIsThatItHasNone) {
+  Kernel kernel = reference(3);
+  const auto most = run(kernel.program, chip(), Expectation(kernel, 1).inputs(kernel), {});
+  EXPECT_FALSE(verify(kernel, chip(), {.max_steps = most.num_statements}).fault);
+  Builder builder("");
+  builder.program() = std::move(kernel.program);
+  builder.loop(builder.constant(0), builder.constant(1 << 30),
+               [&](Scalar) { builder.debug_print("again", {}); });
+  kernel.program = builder.finish();
+  const Verdict verdict = verify(kernel, chip(), {.max_steps = 20 * most.num_statements});
+  ASSERT_TRUE(verdict.fault);
+  EXPECT_EQ(verdict.fault->kind, Fault::Kind::kNoEnd) << verdict.fault->text;
+  EXPECT_EQ(fault_name(verdict.fault->kind), "no end");
+}
+
 TEST(Verdict, OfAProgramThatCannotBeRightNeedsNoRun) {
   Kernel kernel = reference(2);
   kernel.program.collective_id.reset();

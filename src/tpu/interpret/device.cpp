@@ -26,6 +26,7 @@ void enter(RunState& run, Device& device) {
     memory.read = memory.write = memory.own.data();
     memory.accesses.clear();
   }
+  for (Semaphore& semaphore : device.semaphores) semaphore.begin_call();
   device.grid.assign(run.program.grid.size(), 0);
   device.scalars.set_grid(device.grid);
   device.at = 0;

@@ -85,6 +85,9 @@ RunState::RunState(const Program& the_program, const Chip& the_chip, const RunOp
     device.vectors.resize(program.vectors.size());
     device.memories.resize(program.buffers.size());
     device.semaphores.resize(static_cast<std::size_t>(num_semaphores));
+    for (const FirstWaits& waits : options.distrusted) {
+      device.semaphores[static_cast<std::size_t>(waits.semaphore)].distrust(waits.num_waits);
+    }
     device.clock.assign(static_cast<std::size_t>(program.num_devices), 0);
   }
 }
@@ -114,9 +117,9 @@ std::string semaphore_name(const RunState& run, const Device& device, const Sema
 }
 
 std::string_view fault_name(Fault::Kind kind) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "deadlock",      "race",        "out of bounds", "misaligned",     "semaphore not zero",
-      "wrong element", "two writers", "not written",   "invalid program"};
+  constexpr std::array<std::string_view, 10> kNames = {
+      "deadlock",      "race",        "out of bounds", "misaligned", "semaphore not zero",
+      "wrong element", "two writers", "not written",   "no end",     "invalid program"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

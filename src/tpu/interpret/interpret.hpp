@@ -23,15 +23,22 @@ enum class CopyMode : std::uint8_t {
   kRandom,   // in random pieces at random times
 };
 
+// The first waits of a call for a semaphore, on every device; counted through all arrays.
+struct FirstWaits {
+  int semaphore = 0;
+  int num_waits = 0;
+};
+
 struct RunOptions {
   std::uint64_t seed = 1;
   CopyMode copies = CopyMode::kRandom;
   int late_device = -1;  // runs only when no other device can; -1: none
   int num_calls = 1;     // back to back, without anything between them that orders devices
   bool check_races = true;
-  bool check_tiles = true;     // offsets and sizes against the tiles of the chip
-  bool arithmetic = true;      // false: loads and stores are checked and move nothing
-  std::int64_t max_steps = 0;  // statements of all devices; 0: as many as it takes
+  bool check_tiles = true;                  // offsets and sizes against the tiles of the chip
+  bool arithmetic = true;                   // false: loads and stores are checked and move nothing
+  std::int64_t max_steps = 0;               // statements of all devices; 0: as many as it takes
+  std::vector<FirstWaits> distrusted = {};  // are taken to prove nothing
 };
 
 struct Fault {
@@ -44,6 +51,7 @@ struct Fault {
     kWrongElement,
     kTwoWriters,
     kNotWritten,
+    kNoEnd,  // more than RunOptions::max_steps
     kInvalid,
   };
   Kind kind = Kind::kInvalid;
@@ -57,6 +65,12 @@ struct RunResult {
   // By device, by output buffer in the order of Program::buffers; of the last call.
   std::vector<std::vector<Array>> outputs;
   std::vector<std::string> printed;  // by DebugPrint
+  // Where another run might differ: the first thing that could come earlier than here and let a
+  // wait prove less. Empty: in every run, however devices and copies are interleaved, what happens
+  // is ordered as here (docs/tpu.md, "One run for all"). Only where races are checked. And the
+  // waits that are concerned.
+  std::string may_differ;
+  std::vector<FirstWaits> uncertain;
   std::int64_t num_statements = 0;
   std::int64_t local_bytes = 0;  // moved by copies, of all devices
   std::int64_t remote_bytes = 0;
@@ -66,5 +80,11 @@ struct RunResult {
 // the program; a fault of the program is a result.
 RunResult run(const Program& program, const Chip& chip,
               const std::vector<std::vector<Array>>& inputs, const RunOptions& options);
+
+// Whether no run of the program can show a fault and all have the same results: a run with these
+// options, among them check_races, shows none and says that no other may differ. What waits prove
+// that may differ is tried to do without: those waits are distrusted, and it is run again.
+bool has_one_order(const Program& program, const Chip& chip,
+                   const std::vector<std::vector<Array>>& inputs, RunOptions options);
 
 }  // namespace cmm::tpu

@@ -68,8 +68,10 @@ class Scheduler {
         throw;
       }
       if (run_.options.max_steps > 0 && run_.result.num_statements > run_.options.max_steps) {
-        throw FaultFound{Fault::Kind::kInvalid,
-                         cat("no end after ", run_.options.max_steps, " statements"), device.id};
+        throw FaultFound{Fault::Kind::kNoEnd,
+                         cat(where(run_, device.id, at), ": no end after ", run_.options.max_steps,
+                             " statements of all devices"),
+                         device.id};
       }
     }
   }

@@ -40,14 +40,34 @@ Time Semaphore::proven_time(std::size_t device) const {
   return proven;
 }
 
+void Semaphore::learn(Clock& clock, std::size_t device, Time time) {
+  if (time <= clock[device]) return;
+  clock[device] = time;
+  learned_.resize(clock.size());
+  learned_[device] = std::max(learned_[device], time);
+}
+
+bool Semaphore::could_weaken_waits(const Contribution& contribution) const {
+  const Clock& clock = *contribution.clock;
+  if (last_wait_.time == kNever || last_wait_.known_to(clock)) return false;
+  if (last_completion_.time != kNever && !last_completion_.known_to(clock)) return true;
+  return !learned_.empty() && !knows_all_of(clock, learned_);
+}
+
 void Semaphore::take(std::int64_t amount, Clock& clock, Moment now,
                      std::vector<CopyMoments>& copies) {
   has_ -= amount;
   taken_ += amount;
+  if (++num_waits_ <= num_distrusted_) return;
+  last_trusted_ = num_waits_;
+  last_wait_ = now;
   if (taken_ == promised_) {
     for (const Contribution& each : contributions_) {
-      merge(clock, *each.clock);
+      for (std::size_t device = 0; device < clock.size(); ++device) {
+        learn(clock, device, (*each.clock)[device]);
+      }
       if (each.copy < 0) continue;
+      last_completion_ = now;
       CopyMoments& copy = copies[static_cast<std::size_t>(each.copy)];
       (each.departure ? copy.departed : copy.arrived) = now;
     }
@@ -56,7 +76,7 @@ void Semaphore::take(std::int64_t amount, Clock& clock, Moment now,
     return;
   }
   for (std::size_t device = 0; device < clock.size(); ++device) {
-    clock[device] = std::max(clock[device], proven_time(device));
+    learn(clock, device, proven_time(device));
   }
   // What knows nothing new counts among those that are not enough for anything new, and in what was
   // taken: without it neither changes.

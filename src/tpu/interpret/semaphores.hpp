@@ -40,8 +40,22 @@ class Semaphore {
   // `now`.
   void take(std::int64_t amount, Clock& clock, Moment now, std::vector<CopyMoments>& copies);
 
+  // Whether a contribution that is about to be promised could, in another run, come before a wait
+  // that has been passed here, and that wait would then prove less. It could not where it is made
+  // knowing that the wait has been passed, or all that the wait has proved; but beside copies that
+  // were proved to be complete its bytes could stand for theirs.
+  bool could_weaken_waits(const Contribution& contribution) const;
+
+  // Which of the waits of its call was the last one that was trusted, from 1.
+  int last_trusted() const { return last_trusted_; }
+
+  // The first waits of each call prove nothing, and cannot prove less.
+  void distrust(int num_waits) { num_distrusted_ = num_waits; }
+  void begin_call() { num_waits_ = 0; }
+
  private:
   Time proven_time(std::size_t device) const;
+  void learn(Clock& clock, std::size_t device, Time time);
 
   std::int64_t has_ = 0;
   // Sum of the amounts of contributions_, and what has been taken of them. A signal leaves when all
@@ -49,6 +63,11 @@ class Semaphore {
   std::int64_t promised_ = 0;
   std::int64_t taken_ = 0;
   std::vector<Contribution> contributions_;
+
+  int num_distrusted_ = 0, num_waits_ = 0;  // of each call, of this one
+  int last_trusted_ = 0;
+  Moment last_wait_, last_completion_;  // of waits passed; the last one that completed copies
+  Clock learned_;                       // what waits have proved that was not known before
 };
 
 }  // namespace cmm::tpu

@@ -96,6 +96,8 @@ class Executor {
   [[noreturn]] void conflict(const Device& owner, int buffer, const Access& now,
                              const Access& earlier);
   Semaphore& semaphore(Device& owner, const SemaphoreRef& semaphore);
+  void note_what_may_differ(const Device& owner, const Semaphore& semaphore,
+                            const Contribution& contribution);
   void wait(const SemaphoreRef& ref, std::int64_t amount) {
     device_.wait = {&semaphore(device_, ref), amount};
   }
@@ -189,6 +191,19 @@ Semaphore& Executor::semaphore(Device& owner, const SemaphoreRef& ref) {
   return owner.semaphores[static_cast<std::size_t>(run_.first_semaphore[at(ref.array)] + number)];
 }
 
+void Executor::note_what_may_differ(const Device& owner, const Semaphore& semaphore,
+                                    const Contribution& contribution) {
+  if (!run_.options.check_races) return;
+  // What adds nothing is awaited by nobody, so that its target may have left by then.
+  if (contribution.amount > 0 && !semaphore.could_weaken_waits(contribution)) return;
+  const int number = static_cast<int>(&semaphore - owner.semaphores.data());
+  run_.result.uncertain.push_back({number, semaphore.last_trusted()});
+  if (!run_.result.may_differ.empty()) return;
+  run_.result.may_differ = cat(
+      where(run_, device_.id, device_.at), ": could come before a wait for semaphore ",
+      semaphore_name(run_, owner, &semaphore), " of device ", owner.id, " that it did not meet");
+}
+
 Device& Executor::remote(Scalar number) {
   const std::int64_t id = get(number);
   if (id < 0 || id >= static_cast<std::int64_t>(run_.devices.size())) {
@@ -235,10 +250,12 @@ void Executor::operator()(const StartCopy& start) {
                             .copy = copy.number,
                             .departure = false};
   copy.arrival = &semaphore(target, start.arrival);
+  note_what_may_differ(target, *copy.arrival, contribution);
   copy.arrival->promise(contribution);
   if (start.remote) {
     contribution.departure = true;
     copy.departure = &semaphore(device_, start.remote->departure);
+    note_what_may_differ(device_, *copy.departure, contribution);
     copy.departure->promise(contribution);
   }
   ++device_.clock[at(device_.id)];  // what comes from here on is not before the copy
@@ -251,11 +268,13 @@ void Executor::operator()(const Signal& signal) {
   const bool outlives_calls =
       run_.program.semaphores[at(signal.semaphore.array)].kind == SemaphoreKind::kBarrier;
   if (!outlives_calls) must_have_entered(target);
-  semaphore(target, signal.semaphore)
-      .signal({.amount = amount(signal.amount),
-               .clock = std::make_shared<const Clock>(device_.clock),
-               .copy = -1,
-               .departure = false});
+  Semaphore& signalled = semaphore(target, signal.semaphore);
+  Contribution contribution{.amount = amount(signal.amount),
+                            .clock = std::make_shared<const Clock>(device_.clock),
+                            .copy = -1,
+                            .departure = false};
+  note_what_may_differ(target, signalled, contribution);
+  signalled.signal(std::move(contribution));
   ++device_.clock[at(device_.id)];
 }
 

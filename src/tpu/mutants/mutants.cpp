@@ -9,6 +9,17 @@
 #include "tpu/mutants/probe.hpp"
 
 namespace cmm::tpu {
+namespace {
+
+// Far more than any fault of a kernel that comes to an end adds to what the kernel does itself.
+std::int64_t max_steps_of_mutants(const Kernel& kernel, const Chip& chip,
+                                  const Expectation& expectation) {
+  const RunResult result = run(kernel.program, chip, expectation.inputs(kernel),
+                               {.copies = CopyMode::kEager, .arithmetic = false});
+  return 20 * result.num_statements + 1000;
+}
+
+}  // namespace
 
 std::string_view kind_name(MutantKind kind) {
   constexpr std::array<std::string_view, 14> kNames = {
@@ -43,10 +54,12 @@ std::vector<MutantVerdict> try_mutants(const Kernel& kernel, const Chip& chip,
                                        const VerifyOptions& options,
                                        const std::function<void(int done, int all)>& progress) {
   const Expectation expectation(kernel, options.seed);
+  VerifyOptions of_mutants = options;
+  of_mutants.max_steps = max_steps_of_mutants(kernel, chip, expectation);
   const std::vector<Mutant> all = mutants(kernel, chip);
   std::vector<MutantVerdict> verdicts;
   for (const Mutant& mutant : all) {
-    const Verdict verdict = verify(mutant.make(), chip, options, expectation);
+    const Verdict verdict = verify(mutant.make(), chip, of_mutants, expectation);
     MutantVerdict& of_mutant = verdicts.emplace_back();
     of_mutant.name = mutant.name;
     of_mutant.kind = mutant.kind;
@@ -56,8 +69,11 @@ std::vector<MutantVerdict> try_mutants(const Kernel& kernel, const Chip& chip,
       of_mutant.fault = verdict.fault->kind;
       of_mutant.cause = verdict.fault->text;
       of_mutant.run = verdict.options;
-    } else {
+    } else if (verdict.proved) {
       of_mutant.equivalent = why_equivalent(kernel, mutant);
+      if (of_mutant.equivalent.empty()) {
+        of_mutant.equivalent = "one run for all: what is changed orders nothing that needs it";
+      }
     }
     if (progress) progress(static_cast<int>(verdicts.size()), static_cast<int>(all.size()));
   }

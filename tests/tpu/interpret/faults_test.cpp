@@ -196,7 +196,7 @@ TEST(Tiles, OffsetsAreMultiplesOfThem) {
 TEST(Steps, HaveABound) {
   Writer w;
   w.loop(w.c(0), w.c(0x7fffffff), [&](Scalar) { w.debug_print("again", {}); });
-  expect_fault(run_seeds(w.finish(), {.max_steps = 1000}, 1), Fault::Kind::kInvalid,
+  expect_fault(run_seeds(w.finish(), {.max_steps = 1000}, 1), Fault::Kind::kNoEnd,
                "no end after 1000 statements");
 }
 

@@ -41,6 +41,24 @@ TEST_P(Ring, GathersInEveryModeAndOrder) {
   }
 }
 
+// One run is enough to know all of them; of a ring where a neighbour's second call can overtake the
+// other neighbour's first, none is. Of three devices it cannot: each is everybody's neighbour.
+TEST_P(Ring, HasOneOrderWhereItIsRight) {
+  const int P = GetParam();
+  for (const CopyMode copies : kCopyModes) {
+    const auto two_calls = [&](const Program& program, std::uint64_t seed) {
+      const RunResult result = run(program, v6e(), numbered_inputs(program),
+                                   {.seed = seed, .copies = copies, .num_calls = 2});
+      return result.fault ? "a fault" : result.may_differ;
+    };
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      EXPECT_EQ(two_calls(ring_all_gather(P), seed), "");
+      EXPECT_EQ(two_calls(ring_shift(P), seed), "");
+      if (P > 3) EXPECT_NE(two_calls(ring_shift(P, {.one_round = true}), seed), "");
+    }
+  }
+}
+
 // What the devices say, in the order in which they say it.
 std::vector<std::string> said(std::uint64_t seed, bool arithmetic) {
   Writer w(3);

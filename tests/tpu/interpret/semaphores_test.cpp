@@ -136,6 +136,51 @@ TEST(Semaphore, CopiesAreCompleteWhenEveryByteOfThemHasBeenTaken) {
   EXPECT_EQ(semaphore.outstanding(), 0);
 }
 
+// Device 0 waits; devices 1 and 2 signal. Who knows of the wait, or of what it proved, cannot have
+// stood in for anybody.
+TEST(Semaphore, SaysWhatCouldHaveWeakenedAWait) {
+  const auto by = [](Clock clock, int copy = -1) {
+    return Contribution{.amount = 1,
+                        .clock = std::make_shared<const Clock>(std::move(clock)),
+                        .copy = copy,
+                        .departure = false};
+  };
+  Semaphore semaphore;
+  std::vector<CopyMoments> copies(2);
+  Clock mine{5, 0, 0};
+  EXPECT_FALSE(semaphore.could_weaken_waits(by({0, 0, 1})));  // there has been no wait
+  semaphore.signal(by({0, 3, 0}));
+  semaphore.take(1, mine, {0, 5}, copies);
+  EXPECT_FALSE(semaphore.could_weaken_waits(by({0, 4, 0})));  // after the signal that came
+  EXPECT_FALSE(semaphore.could_weaken_waits(by({5, 0, 7})));  // after the wait
+  EXPECT_TRUE(semaphore.could_weaken_waits(by({4, 2, 7})));
+
+  // What brings bytes could have brought those of a copy that was started before it.
+  mine[0] = 6;
+  semaphore.promise(by({0, 4, 0}, 0));
+  semaphore.add_bytes(1);
+  EXPECT_FALSE(semaphore.could_weaken_waits(by({0, 4, 0}, 1)));
+  semaphore.take(1, mine, {0, 6}, copies);
+  EXPECT_TRUE(semaphore.could_weaken_waits(by({5, 9, 9}, 1)));
+  EXPECT_FALSE(semaphore.could_weaken_waits(by({6, 0, 0}, 1)));
+}
+
+// A wait that proves nothing new cannot prove less.
+TEST(Semaphore, AWaitForWhatIsKnownCannotBeWeakened) {
+  Semaphore semaphore;
+  std::vector<CopyMoments> none;
+  Clock mine{5, 3, 0};
+  const auto signal = [&](Clock clock) {
+    return Contribution{.amount = 1,
+                        .clock = std::make_shared<const Clock>(std::move(clock)),
+                        .copy = -1,
+                        .departure = false};
+  };
+  semaphore.signal(signal({0, 3, 0}));
+  semaphore.take(1, mine, {0, 5}, none);
+  EXPECT_FALSE(semaphore.could_weaken_waits(signal({0, 0, 1})));
+}
+
 TEST(Semaphore, ASignalOfNothingProvesNothing) {
   Semaphore semaphore;
   std::vector<CopyMoments> none;

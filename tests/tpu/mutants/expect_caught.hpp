@@ -10,12 +10,14 @@
 
 namespace cmm::tpu::test {
 
-// The kernel itself is right. Each mutant is caught, or a rule says why it changes nothing; and no
-// rule says so of one that is caught.
+// The kernel itself is proved right. Each mutant is caught, or proved right, too; and no rule says
+// of one that is caught that it changes nothing.
 inline void expect_all_mutants_caught(const Kernel& kernel, const Chip& chip) {
   const VerifyOptions options = {.num_interleavings = 32};
   const Verdict verdict = verify(kernel, chip, options);
   ASSERT_FALSE(verdict.fault) << verdict.fault->text << "\n" << run_text(verdict.options);
+
+  EXPECT_TRUE(verdict.proved);
 
   const std::vector<Mutant> all = mutants(kernel, chip);
   ASSERT_FALSE(all.empty());

@@ -60,6 +60,20 @@ TEST(PlannedMutants, OfWhatThePlannerFindsBestForEightDevices) {
   test::expect_all_mutants_caught(test::planned_kernel(options, ""), test::planned_chip());
 }
 
+TEST(PlannedMutants, OfRingsWithMoreSlots) {
+  for (const int num_devices : {2, 3, 4, 5}) {
+    for (const int num_slots : {3, 4, 6}) {
+      SCOPED_TRACE(std::to_string(num_devices) + " devices, slots " + std::to_string(num_slots));
+      const WavefrontOptions options =
+          test::options_of({{num_devices}, 0}, {32 * num_devices, 128, {128}});
+      test::expect_all_mutants_caught(
+          test::planned_kernel(options,
+                               kTiles + "bodies=1x1/2 x_bytes=" + std::to_string(4096 * num_slots)),
+          test::planned_chip());
+    }
+  }
+}
+
 TEST(PlannedMutants, OfIntegersOnFiveDevicesThatGatherX) {
   const WavefrontOptions options = test::options_of({{5}, 0}, {80, 128, {256}}, Element::kS8);
   test::expect_all_mutants_caught(test::planned_kernel(options, "", true), test::planned_chip());

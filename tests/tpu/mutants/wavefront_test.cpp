@@ -56,6 +56,21 @@ TEST(WavefrontMutants, OfARingWithCredits) {
                 "side_rows=8 piece_rows=8 block_cols=128 bodies=1x1/2 x_bytes=8192");
 }
 
+// With more slots than two, what travels one way tells that those of the other way are free: some
+// credits order nothing that needs it. That must be proved of each mutant, not only not be seen.
+TEST(WavefrontMutants, OfRingsWithMoreSlots) {
+  const auto expect_caught_of = [](int num_devices, int num_slots) {
+    const WavefrontOptions options = options_of({{num_devices}, 0}, {32 * num_devices, 128, {128}});
+    const std::string parameters = "side_rows=8 piece_rows=8 block_cols=128 bodies=1x1/2 x_bytes=";
+    test::expect_all_mutants_caught(
+        test::planned_kernel(options, parameters + std::to_string(4096 * num_slots)),
+        test::planned_chip());
+  };
+  expect_caught_of(3, 3);
+  expect_caught_of(4, 4);
+  expect_caught_of(5, 3);
+}
+
 TEST(WavefrontMutants, OfXThroughHbm) {
   expect_caught({64, 128, {384}},
                 "side_rows=8 piece_rows=8 block_cols=128 bodies=1x1/2 x_home=hbm x_bytes=12288");
