@@ -86,7 +86,8 @@ struct Tuned {
   double planned_seconds = 0;  // what the planner's rule finds without a search
   Bound bound;
 };
-// The best that a search of this many candidates finds; never slower than the planner's rule.
+// The best that a search of this many candidates finds from the best known plan on; never slower
+// than that.
 Tuned tune(const Problem& problem, const Chip& chip, const TuneOptions& options = {});
 
 // What searches have found for the layers of some models on each chip, which the wavefront kernel

@@ -12,6 +12,7 @@
 #include "schedule/tile_needs.hpp"
 #include "sim/bound.hpp"
 #include "sim/reference_walk.hpp"
+#include "sim/tile_table.hpp"
 #include "sim/timeline.hpp"
 
 namespace cmm::tpu {
@@ -107,33 +108,28 @@ KernelTimes time_wavefront(const Setting& setting, const sim::TilePlan& plan) {
 }
 
 KernelTimes time_sequential(const Setting& setting) {
-  sim::Sequential sequential = sim::gather_then_multiply(setting.tiles);
+  sim::Sequential sequential = sim::best_sequential(setting.tiles);
   if (setting.timeline) {
-    const double begin = sequential.gather_seconds;
-    sim::TileTimes product =
-        sim::walk(sequential.product.schedule, setting.tiles.machine, {.spans = true});
+    const double gathered = sequential.gather_seconds;
+    sim::TileMachine machine = setting.tiles.machine;
+    if (sequential.y_comes_early) machine.own_x_from_seconds = gathered;
+    sim::TileTimes product = sim::walk(sequential.product.schedule, machine, {.spans = true});
+    const double begin = sequential.y_comes_early ? 0 : gathered;
     for (sim::TileSpan& span : product.spans) {
       span.begin_seconds += begin;
       span.end_seconds += begin;
     }
     for (const auto lane : {sim::TileSpan::Lane::kForward, sim::TileSpan::Lane::kBackward}) {
-      if (begin == 0) break;
+      if (gathered == 0) break;
       sim::TileSpan gather;
       gather.lane = lane;
-      gather.end_seconds = begin;
+      gather.end_seconds = gathered;
       gather.text = "gather of x";
       product.spans.push_back(gather);
     }
     sequential.times.spans = std::move(product.spans);
   }
   return kernel_times(setting, Schedule::kSequential, sequential.times);
-}
-
-// A search starts from its own candidates: where they are few, the rule may have found better.
-sim::TilePlan searched(const sim::TileProblem& tiles, int num_candidates, std::uint64_t seed,
-                       const sim::TilePlan& planned) {
-  sim::TilePlan found = sim::search_tiles(tiles, {.seed = seed, .num_candidates = num_candidates});
-  return found.times.seconds < planned.times.seconds ? std::move(found) : planned;
 }
 
 }  // namespace
@@ -157,7 +153,8 @@ Simulation simulate(const Problem& problem, const Chip& chip, const SimulateOpti
   }
   sim::TilePlan plan = wavefront_plan(setting.tiles, options.kernel);
   if (options.num_candidates > 0) {
-    plan = searched(setting.tiles, options.num_candidates, options.seed, plan);
+    plan = sim::search_tiles(setting.tiles, std::move(plan),
+                             {.seed = options.seed, .num_candidates = options.num_candidates});
   }
   simulation.kernels.push_back(time_wavefront(setting, plan));
   simulation.kernels.push_back(time_sequential(setting));
@@ -178,11 +175,13 @@ Tuned tune(const Problem& problem, const Chip& chip, const TuneOptions& options)
   const Setting setting =
       setting_of(problem, chip,
                  {.slice = options.slice, .copy_bytes_per_second = options.copy_bytes_per_second});
-  const sim::TilePlan planned = sim::plan_tiles(setting.tiles);
-  const sim::TilePlan best = searched(setting.tiles, options.num_candidates, options.seed, planned);
+  const double planned_seconds = sim::plan_tiles(setting.tiles).times.seconds;
+  const sim::TilePlan best =
+      sim::search_tiles(setting.tiles, sim::best_tiles(setting.tiles),
+                        {.seed = options.seed, .num_candidates = options.num_candidates});
   return {.parameters = sim::to_text(best.parameters),
           .seconds = best.times.seconds,
-          .planned_seconds = planned.times.seconds,
+          .planned_seconds = planned_seconds,
           .bound = setting.bound};
 }
 

@@ -67,11 +67,11 @@ ListScheduled list_schedule(const TileProblem& problem, const TileParameters& pa
 // whose smallest blocks fit into VMEM: else Error(kUnsupported) with what is needed and present.
 TilePlan plan_tiles(const TileProblem& problem);
 
-// No worse than the rule's. The same seed leads to the same plan.
+// Searches from a plan on; no worse than that. The same seed leads to the same plan.
 struct SearchOptions {
   std::uint64_t seed = 1;
   int num_candidates = 20000;
 };
-TilePlan search_tiles(const TileProblem& problem, const SearchOptions& options);
+TilePlan search_tiles(const TileProblem& problem, TilePlan start, const SearchOptions& options);
 
 }  // namespace cmm::sim

@@ -1,8 +1,9 @@
-// Annealing over the parameters, from where the rule ends.
+// Annealing over the parameters, from a plan that is known.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 #include "base/integers.hpp"
 #include "sim/tile_plan.hpp"
@@ -23,10 +24,10 @@ constexpr int kNumRuns = 4;
 
 class Search {
  public:
-  Search(const TileProblem& problem, const SearchOptions& options)
-      : problem_(problem), options_(options), random_(options.seed), best_(plan_tiles(problem)) {}
+  Search(const TileProblem& problem, TilePlan start, const SearchOptions& options)
+      : problem_(problem), options_(options), random_(options.seed), best_(std::move(start)) {}
 
-  // The first run starts where the rule ends, the others anywhere.
+  // The first run starts from what is known, the others anywhere.
   TilePlan run() {
     const int each = std::max(options_.num_candidates / kNumRuns, 1);
     for (int tried = 0; tried < options_.num_candidates; tried += each) {
@@ -159,8 +160,8 @@ class Search {
 
 }  // namespace
 
-TilePlan search_tiles(const TileProblem& problem, const SearchOptions& options) {
-  return Search(problem, options).run();
+TilePlan search_tiles(const TileProblem& problem, TilePlan start, const SearchOptions& options) {
+  return Search(problem, std::move(start), options).run();
 }
 
 }  // namespace cmm::sim

@@ -106,8 +106,8 @@ std::string make_tile_table(const SearchOptions& options,
     if (!seen.insert(to_text(entry_of(problem, {}, 0))).second) continue;
     SearchOptions here = options;
     if (i < num_reference) here.num_candidates *= 100;
-    const std::string line =
-        to_text(entry_of(problem, search_tiles(problem, here), here.num_candidates));
+    const std::string line = to_text(
+        entry_of(problem, search_tiles(problem, plan_tiles(problem), here), here.num_candidates));
     progress(line);
     text += line + "\n";
   }

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "api/tpu_kernels.hpp"
+#include "api/tpu_machine.hpp"
 #include "cmm/tpu.hpp"
+#include "sim/bound.hpp"
 #include "support/text_of_error.hpp"
 
 namespace cmm::tpu {
@@ -111,6 +114,30 @@ TEST(TpuSimulate, SharesTheColumnsOfADeviceBetweenItsCores) {
   EXPECT_NEAR(simulate(problem, two).bound.mxu_seconds,
               simulate(problem, chip("v6e")).bound.mxu_seconds / 2, 1e-12);
   EXPECT_EQ(describe(problem, two).flops, describe(problem, chip("v6e")).flops / 2);
+}
+
+// Sequential is the better of its two forms: y comes while x is gathered, or after it.
+TEST(TpuSimulate, TimesTheBestSequentialSchedule) {
+  int num_early = 0;
+  for (const std::int64_t m : {64, 1024}) {
+    const Problem problem = problem_of(8, m, 5120, 6400);
+    const sim::TileProblem tiles =
+        tile_problem(problem, chip("v6e"), ring_machine(problem, chip("v6e"), {}));
+    const Simulation simulation = simulate(problem, chip("v6e"));
+    const double best = sim::best_sequential(tiles).times.seconds;
+    EXPECT_EQ(simulation.find(Schedule::kSequential)->seconds, best);
+    num_early += best < sim::gather_then_multiply(tiles).times.seconds ? 1 : 0;
+  }
+  EXPECT_GT(num_early, 0);
+}
+
+TEST(TpuTune, StartsFromTheBestKnownPlan) {
+  const Problem problem = problem_of(8, 1024, 5120, 6400);
+  TuneOptions options;
+  options.num_candidates = 1;
+  const Tuned tuned = tune(problem, chip("v6e"), options);
+  EXPECT_LT(tuned.seconds, tuned.planned_seconds);
+  EXPECT_LE(tuned.seconds, simulate(problem, chip("v6e")).find(Schedule::kWavefront)->seconds);
 }
 
 TEST(TpuTune, IsNeverSlowerThanTheRule) {

@@ -28,10 +28,11 @@ TEST(Search, IsNoWorseThanTheRuleAndSaysTheSameAgain) {
   for (const TunedShape& shape : {kSixShapes[0], kSixShapes[2]}) {
     const TileProblem problem = problem_of(shape);
     const SearchOptions options = {.seed = 3, .num_candidates = 300};
-    const TilePlan plan = search_tiles(problem, options);
+    const TilePlan plan = search_tiles(problem, plan_tiles(problem), options);
     EXPECT_EQ(verify(plan.schedule), "");
     EXPECT_LE(plan.times.seconds, plan_tiles(problem).times.seconds);
-    EXPECT_EQ(to_text(search_tiles(problem, options).parameters), to_text(plan.parameters));
+    EXPECT_EQ(to_text(search_tiles(problem, plan_tiles(problem), options).parameters),
+              to_text(plan.parameters));
     // What was found is found again from its text.
     const ListScheduled again =
         list_schedule(problem, parse_tile_parameters(to_text(plan.parameters)));
