@@ -40,6 +40,12 @@ void occupy_standard_streams() {
 int flushed(int exit_code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  // What is longer than the buffer has failed before, and its errno is gone: once more says why.
+  if (errno == 0) {
+    std::clearerr(stdout);
+    std::fputc('\n', stdout);
+    std::fflush(stdout);
+  }
   const std::string reason = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
   say("", "cannot write to standard output" + reason);
   return exit_code == kDone ? kOutsideWorld : exit_code;

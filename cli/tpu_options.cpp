@@ -107,7 +107,14 @@ void TpuOptions::add_kernel_to(CLI::App& app, const std::string& schedule_help) 
   add_int(app, "--bk", kernel_.bk, {1, kExtent.max},
           "rows of y of a block of the reference kernel (default: as tuned)");
   add_value(
-      app, "--parameters", [this](const std::string& word) { kernel_.parameters = word; },
+      app, "--parameters",
+      [this](const std::string& word) {
+        if (word.empty()) {
+          throw Error(ErrorCode::kInvalidArgument,
+                      "--parameters is ''; give what `cmm tpu tune` prints, or leave it out");
+        }
+        kernel_.parameters = word;
+      },
       "of the wavefront kernel, as `cmm tpu tune` prints them (default: the best known)", "TEXT");
 }
 
@@ -142,6 +149,30 @@ tpu::Chip chip_named(const std::string& name, const std::string& path) {
   }
   throw Error(ErrorCode::kInvalidArgument,
               text("--chip is ", cli::quoted(name), "; ", path, " has ", names));  // not std's
+}
+
+std::string TpuOptions::chip_flags() const {
+  return text("--chip ", shell_word(chip_),
+              chips_path_.empty() ? std::string() : " --chips " + shell_word(chips_path_));
+}
+
+void TpuOptions::refuse_shape_and_kernel(const CLI::App& app, std::string_view mode) {
+  for (const char* option :
+       {"--devices", "--mesh", "--axis", "--m", "--k", "--n", "--dtype", "--out-dtype",
+        "--transpose-y", "--gathered", "--schedule", "--bn", "--bk", "--parameters"}) {
+    if (app.count(option) > 0) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  text(option, " is given, but ", mode, " has its own; leave one of them out"));
+    }
+  }
+}
+
+std::string kernel_choice_text(const tpu::KernelOptions& asked, tpu::Schedule made) {
+  const std::string_view name = tpu::schedule_name(made);
+  if (asked.schedule != tpu::Schedule::kAuto) return std::string(name);
+  return text(name, made == tpu::Schedule::kReference
+                        ? ", as --bn or --bk is given"
+                        : ", as none is named (`cmm tpu simulate` says which is fastest)");
 }
 
 tpu::Problem TpuOptions::problem() const {

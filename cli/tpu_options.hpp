@@ -42,6 +42,10 @@ class TpuOptions {
   // All throw Error(kInvalidArgument) where flags contradict each other; chip() as
   // tpu::read_chips() too.
   tpu::Chip chip() const { return chip_named(chip_, chips_path_); }
+  std::string chip_flags() const;  // "--chip v6e": those that ask for chip() again
+  // Throws where `mode` of the command has no use for a flag of add_problem_to() or add_kernel_to()
+  // that was given.
+  static void refuse_shape_and_kernel(const CLI::App& app, std::string_view mode);
   tpu::Problem problem() const;
   tpu::KernelOptions kernel() const { return kernel_; }
 
@@ -88,6 +92,8 @@ std::string grid_text(const std::vector<int>& grid);
 
 // The flags that ask for this problem and kernel, so that a line can be run again.
 std::string flags_of(const tpu::Problem& problem, const tpu::KernelOptions& kernel);
+// The schedule of the kernel that was made, and why it where none was named.
+std::string kernel_choice_text(const tpu::KernelOptions& asked, tpu::Schedule made);
 // "bf16 x [1024, 5120], y [5120, 51200] on 8 devices": for people.
 std::string problem_text(const tpu::Problem& problem);
 

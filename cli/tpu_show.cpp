@@ -39,9 +39,10 @@ Json json_of(const tpu::KernelDescription& kernel) {
 }
 
 std::string str_of(const tpu::Chip& chip, const tpu::Problem& problem,
-                   const tpu::KernelDescription& kernel) {
+                   const tpu::KernelOptions& options, const tpu::KernelDescription& kernel) {
   Table table;
   table.add({"problem", problem_text(problem)});
+  table.add({"schedule", kernel_choice_text(options, kernel.schedule)});
   table.add({"kernel", kernel.name});
   table.add({"parameters", kernel.parameters});
   table.add({"VMEM", text(bytes_text(kernel.vmem_bytes), " of ", bytes_text(chip.vmem_bytes))});
@@ -71,7 +72,7 @@ int run(const ShowArguments& arguments) {
     if (arguments.program) json["program"] = program;
     shown = json.dump(2) + "\n";
   } else {
-    shown = str_of(chip, problem, kernel) + (arguments.program ? "\n" + program : "");
+    shown = str_of(chip, problem, options, kernel) + (arguments.program ? "\n" + program : "");
   }
   std::fputs(shown.c_str(), stdout);
   return kDone;

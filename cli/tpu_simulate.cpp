@@ -1,10 +1,10 @@
 // cmm tpu simulate: how long the kernels take, by the model.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "add_option.hpp"
@@ -42,6 +42,7 @@ struct Case {
   tpu::Chip chip;
   tpu::Problem problem;
   std::vector<int> slice;
+  Schedule asked = Schedule::kAuto;
   Simulation simulation;
 };
 
@@ -50,12 +51,26 @@ Json seconds_of(const Simulation& simulation, Schedule schedule) {
   return times == nullptr ? Json(nullptr) : Json(times->seconds);
 }
 
-// What ours take: the wavefront kernel, which leaves a problem to another schedule that is faster.
-// Its own time stands in `kernels`.
-double wavefront_seconds(const Simulation& simulation) {
-  double least = simulation.kernels[0].seconds;
-  for (const KernelTimes& times : simulation.kernels) least = std::min(least, times.seconds);
-  return least;
+// Where no schedule is named, what ours takes: the wavefront kernel, which leaves a problem to
+// another schedule that is faster, or that is there at all. Else the wavefront kernel's own time,
+// which always stands in `kernels`.
+Json wavefront_seconds(const Case& it) {
+  return seconds_of(it.simulation,
+                    it.asked == Schedule::kAuto ? it.simulation.chosen : Schedule::kWavefront);
+}
+
+struct Refusal {
+  const char* schedule;
+  const std::string& why;
+};
+std::vector<Refusal> refusals(const Simulation& simulation) {
+  std::vector<Refusal> refused;
+  for (const Refusal& it : {Refusal{"reference", simulation.reference_refused},
+                            Refusal{"wavefront", simulation.wavefront_refused},
+                            Refusal{"sequential", simulation.sequential_refused}}) {
+    if (!it.why.empty()) refused.push_back(it);
+  }
+  return refused;
 }
 
 Json kernel_json(const KernelTimes& times) {
@@ -91,7 +106,7 @@ Json json_of(const Case& it) {
                {"n", it.problem.n.size() == 1 ? Json(it.problem.n[0]) : Json(it.problem.n)},
                {"dtype", tpu::element_name(it.problem.element)},
                {"reference_seconds", seconds_of(simulation, Schedule::kReference)},
-               {"wavefront_seconds", wavefront_seconds(simulation)},
+               {"wavefront_seconds", wavefront_seconds(it)},
                {"sequential_seconds", seconds_of(simulation, Schedule::kSequential)},
                {"bound_seconds", simulation.bound.seconds},
                {"bound_mxu_seconds", simulation.bound.mxu_seconds},
@@ -99,8 +114,8 @@ Json json_of(const Case& it) {
                {"bound_hbm_seconds", simulation.bound.hbm_seconds},
                {"chosen", tpu::schedule_name(simulation.chosen)},
                {"kernels", std::move(kernels)}};
-  if (!simulation.reference_refused.empty()) {
-    json["reference_refused"] = simulation.reference_refused;
+  for (const Refusal& refused : refusals(simulation)) {
+    json[text(refused.schedule, "_refused")] = refused.why;
   }
   return json;
 }
@@ -126,11 +141,7 @@ std::string comparison(const Case& it) {
                seconds_text(times.exposed_seconds)});
   }
   table.add({"bound", seconds_text(simulation.bound.seconds)});
-  std::string shown = table.str();
-  if (!simulation.reference_refused.empty()) {
-    shown += "reference: refused, " + simulation.reference_refused + "\n";
-  }
-  return shown;
+  return table.str();
 }
 
 std::string chosen_text(const Case& it) {
@@ -160,8 +171,16 @@ std::string chosen_text(const Case& it) {
 }
 
 std::string str_of(const Case& it, bool compare) {
+  std::string refused;
+  for (const Refusal& one : refusals(it.simulation)) {
+    // Of the reference, which refuses many problems, only who compares wants to know.
+    if (compare || std::string_view(one.schedule) != "reference") {
+      refused += text(one.schedule, ": refused, ", one.why, "\n");
+    }
+  }
   return text(it.chip.name, " ", grid_text(it.slice), ", ", problem_text(it.problem), "\n\n",
-              compare ? comparison(it) + "\n" : "", chosen_text(it));
+              compare ? comparison(it) : "", refused, compare || !refused.empty() ? "\n" : "",
+              chosen_text(it));
 }
 
 int run(const SimulateArguments& arguments) {
@@ -170,6 +189,7 @@ int run(const SimulateArguments& arguments) {
   it.problem = arguments.tpu.problem();
   tpu::SimulateOptions options;
   options.kernel = arguments.tpu.kernel();
+  it.asked = options.kernel.schedule;
   options.slice = arguments.machine.slice();
   options.copy_bytes_per_second = arguments.machine.copy_bytes_per_second();
   options.num_candidates = arguments.num_candidates;
@@ -210,7 +230,10 @@ TpuCommand add_tpu_simulate_command(CLI::App& tpu) {
       ->disable_flag_override();
   sub->add_flag("--json", arguments->json, "print JSON instead of text")->disable_flag_override();
   sub->footer(
-      "All kernels run in the same model of the chip: docs/tpu.md says what it knows.\n"
+      "All kernels run in the same model of the chip: docs/tpu.md says what it knows. In JSON,\n"
+      "wavefront_seconds is the time of what is chosen where --schedule is auto, else the "
+      "wavefront\n"
+      "kernel's own.\n"
       "Examples:\n"
       "  cmm tpu simulate --chip v6e --devices 8 --m 1024 --k 5120 --n 51200 --compare\n"
       "  cmm tpu simulate --chip v5p --devices 16 --m 64 --k 8192 --n 57344 --json\n"

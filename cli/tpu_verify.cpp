@@ -71,15 +71,16 @@ int verify_one(const VerifyArguments& arguments) {
   const Verification result =
       arguments.mutant ? tpu::verify_mutant(problem, chip, kernel, *arguments.mutant, how)
                        : tpu::verify(problem, chip, kernel, how);
-  const std::string reproduce =
-      text("cmm tpu verify --chip ", chip.name, " ", flags_of(problem, kernel), how_flags(how),
-           arguments.mutant ? text(" --mutant ", *arguments.mutant) : std::string());
+  const std::string reproduce = text(
+      "cmm tpu verify ", arguments.tpu.chip_flags(), " ", flags_of(problem, kernel), how_flags(how),
+      arguments.mutant ? text(" --mutant ", *arguments.mutant) : std::string());
   std::string shown;
   if (arguments.json) {
     shown = json_of(result, reproduce).dump(2) + "\n";
   } else {
     Table table;
     table.add({"problem", problem_text(problem)});
+    table.add({"schedule", kernel_choice_text(kernel, result.kernel.schedule)});
     table.add({"kernel", result.kernel.name});
     if (!result.mutant.empty()) table.add({"fault put in", result.mutant});
     if (!result.kernel.parameters.empty()) table.add({"parameters", result.kernel.parameters});
@@ -122,7 +123,7 @@ int verify_sweep(const VerifyArguments& arguments) {
     const tpu::SweepCase& it = cases[i];
     progress.show("verifying", static_cast<double>(i) / static_cast<double>(cases.size()));
     const Verification result = verify_case(it, chip, how);
-    const std::string reproduce = text("cmm tpu verify --chip ", chip.name, " ",
+    const std::string reproduce = text("cmm tpu verify ", arguments.tpu.chip_flags(), " ",
                                        flags_of(it.problem, it.options), how_flags(how));
     num_runs += result.num_runs;
     num_wrong += result.right ? 0 : 1;
@@ -183,8 +184,14 @@ TpuCommand add_tpu_verify_command(CLI::App& tpu) {
       "128\n"
       "  cmm tpu verify --mesh 2x4 --axis 1 --m 50 --k 200 --n 520 --dtype int8 --gathered\n"
       "  cmm tpu verify --sweep --json");
-  return {sub, [arguments] {
-            return arguments->sweep ? verify_sweep(*arguments) : verify_one(*arguments);
+  return {sub, [arguments, sub] {
+            if (!arguments->sweep) return verify_one(*arguments);
+            TpuOptions::refuse_shape_and_kernel(*sub, "--sweep");
+            if (arguments->mutant) {
+              throw Error(ErrorCode::kInvalidArgument,
+                          "--mutant is given, but --sweep puts no fault in; leave one of them out");
+            }
+            return verify_sweep(*arguments);
           }};
 }
 

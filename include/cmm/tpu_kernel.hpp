@@ -46,14 +46,17 @@ struct Problem {
 // Throws Error(kInvalidArgument) on the first thing that cannot be right whatever the kernel.
 void check(const Problem& problem);
 
-// Which kernel. kAuto: the fastest of the three by the simulator. kSequential is XLA's gather
-// followed by one product, which is no kernel of ours: it can be simulated, not verified.
+// Which kernel. kSequential is XLA's gather followed by one product, which is no kernel of ours: it
+// can be simulated, not verified. kAuto: of simulate() the fastest of the three; where a kernel is
+// made, by describe(), verify() and the like, nothing is compared: it is the wavefront kernel, and
+// the reference kernel where bn or bk is given.
 enum class Schedule : std::uint8_t { kAuto, kReference, kWavefront, kSequential };
 std::string_view schedule_name(Schedule schedule);  // "auto", "reference", ...
 Schedule parse_schedule(std::string_view name);
 
 struct KernelOptions {
   Schedule schedule = Schedule::kAuto;
+  // Of a kernel that `schedule` does not name they are refused: Error(kInvalidArgument).
   std::int64_t bn = 0;  // of the reference kernel; 0: as tuned for the nearest shape
   std::int64_t bk = 0;
   std::string parameters;  // of the wavefront kernel, as tune() gives them; empty: the best known
@@ -76,7 +79,6 @@ struct KernelDescription {
   std::int64_t hbm_bytes = 0;     // read and written
   std::int64_t remote_bytes = 0;  // sent
 };
-// kAuto here is the wavefront kernel, and the reference kernel where bn or bk is given.
 KernelDescription describe(const Problem& problem, const Chip& chip,
                            const KernelOptions& options = {});
 // The program of one device as text, one line a statement, with the table where there is one.

@@ -59,17 +59,19 @@ struct KernelTimes {
 
 struct Simulation {
   Bound bound;
-  // One for each schedule that can be had: of the wavefront and the sequential one always. The
-  // reference kernel refuses many problems: then `reference_refused` says why.
+  // One for each schedule that can be had, in the order reference, wavefront, sequential. Of one
+  // that the problem or the chip does not allow, `..._refused` says why.
   std::vector<KernelTimes> kernels;
   std::string reference_refused;
+  std::string wavefront_refused;
+  std::string sequential_refused;
   // What was asked for; of kAuto the fastest, of equals the first in the order of Schedule.
   Schedule chosen = Schedule::kWavefront;
 
   const KernelTimes* find(Schedule schedule) const;  // null: refused
 };
 
-// Where a schedule is named that is refused: Error(kUnsupported) with why.
+// Where a schedule is named that is refused, or all are: Error(kUnsupported) with why.
 Simulation simulate(const Problem& problem, const Chip& chip, const SimulateOptions& options = {});
 
 struct TuneOptions {

@@ -31,7 +31,7 @@ struct Verification {
   double seconds = 0;
 };
 
-// kAuto here is the wavefront kernel, and the reference kernel where bn or bk is given.
+// kAuto as of describe(): nothing is compared.
 Verification verify(const Problem& problem, const Chip& chip, const KernelOptions& options = {},
                     const VerificationOptions& how = {});
 

@@ -13,13 +13,20 @@ namespace cmm::tpu {
 namespace {
 
 std::string content_of(const std::string& path) {
+  const auto fail = [&path](int error) {
+    throw Error(ErrorCode::kIo, cat(path, ": cannot be read", error == 0 ? "" : ": ",
+                                    error == 0 ? "" : std::strerror(error)));
+  };
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad() || errno == EISDIR) {
-    throw Error(ErrorCode::kIo, cat(path, ": cannot be read", errno == 0 ? "" : ": ",
-                                    errno == 0 ? "" : std::strerror(errno)));
+  if (!file.is_open()) fail(errno);
+  std::string text;
+  try {  // the buffer of a folder throws, whatever the stream's exceptions() say
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios_base::failure&) {
+    fail(errno);
   }
+  if (file.bad()) fail(errno);
   return text;
 }
 

@@ -83,6 +83,23 @@ bool is_reference(const KernelOptions& options) {
          (options.schedule == Schedule::kAuto && (options.bn != 0 || options.bk != 0));
 }
 
+void check(const KernelOptions& options) {
+  const auto refuse = [&](const auto&... option) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat(option..., ", but the schedule is ", schedule_name(options.schedule),
+                    "; leave one of them out"));
+  };
+  const bool takes_blocks =
+      options.schedule == Schedule::kReference || options.schedule == Schedule::kAuto;
+  const bool takes_parameters =
+      options.schedule == Schedule::kWavefront || options.schedule == Schedule::kAuto;
+  if (!takes_blocks && options.bn != 0) refuse("bn is ", options.bn, ", of the reference kernel");
+  if (!takes_blocks && options.bk != 0) refuse("bk is ", options.bk, ", of the reference kernel");
+  if (!takes_parameters && !options.parameters.empty()) {
+    refuse("parameters are '", options.parameters, "', of the wavefront kernel");
+  }
+}
+
 sim::TileProblem tile_problem(const Problem& problem, const Chip& chip,
                               const sim::TileMachine& machine) {
   sim::TileProblem tiles;
@@ -110,12 +127,18 @@ Kernel wavefront_kernel_of(const Problem& problem, const Chip& chip, const Kerne
 
 MadeKernel make_kernel(const Problem& problem, const Chip& chip, const KernelOptions& options) {
   check(problem);
+  check(options);
   if (options.schedule == Schedule::kSequential) {
     throw Error(ErrorCode::kUnsupported,
                 "the sequential schedule is XLA's gather and product and no kernel of ours; name "
                 "reference or wavefront");
   }
   const Problem of_core = problem_of_core(problem, chip);
+  if (is_reference(options) && !options.parameters.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("both bn or bk, of the reference kernel, and parameters '", options.parameters,
+                    "', of the wavefront kernel, are given; leave one of them out"));
+  }
   if (is_reference(options)) return make_reference(of_core, chip, options);
   MadeKernel made;
   const sim::TilePlan plan =

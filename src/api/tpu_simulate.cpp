@@ -132,6 +132,24 @@ KernelTimes time_sequential(const Setting& setting) {
   return kernel_times(setting, Schedule::kSequential, sequential.times);
 }
 
+// Why there are none; empty where there are. What the caller has wrong is no refusal.
+template <class Time>
+std::string add_unless_refused(std::vector<KernelTimes>& kernels, const Time& time) {
+  try {
+    kernels.push_back(time());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported && error.code() != ErrorCode::kOutOfMemory) throw;
+    return error.what();
+  }
+  return "";
+}
+
+const std::string& refusal(const Simulation& simulation, Schedule schedule) {
+  return schedule == Schedule::kReference   ? simulation.reference_refused
+         : schedule == Schedule::kWavefront ? simulation.wavefront_refused
+                                            : simulation.sequential_refused;
+}
+
 }  // namespace
 
 const KernelTimes* Simulation::find(Schedule schedule) const {
@@ -142,6 +160,7 @@ const KernelTimes* Simulation::find(Schedule schedule) const {
 }
 
 Simulation simulate(const Problem& problem, const Chip& chip, const SimulateOptions& options) {
+  check(options.kernel);
   Setting setting =
       setting_of(problem, chip,
                  {.slice = options.slice, .copy_bytes_per_second = options.copy_bytes_per_second});
@@ -151,14 +170,23 @@ Simulation simulate(const Problem& problem, const Chip& chip, const SimulateOpti
   if (auto times = time_reference(setting, options.kernel, simulation.reference_refused)) {
     simulation.kernels.push_back(std::move(*times));
   }
-  sim::TilePlan plan = wavefront_plan(setting.tiles, options.kernel);
-  if (options.num_candidates > 0) {
-    plan = sim::search_tiles(setting.tiles, std::move(plan),
-                             {.seed = options.seed, .num_candidates = options.num_candidates});
-  }
-  simulation.kernels.push_back(time_wavefront(setting, plan));
-  simulation.kernels.push_back(time_sequential(setting));
+  simulation.wavefront_refused = add_unless_refused(simulation.kernels, [&] {
+    sim::TilePlan plan = wavefront_plan(setting.tiles, options.kernel);
+    if (options.num_candidates > 0) {
+      plan = sim::search_tiles(setting.tiles, std::move(plan),
+                               {.seed = options.seed, .num_candidates = options.num_candidates});
+    }
+    return time_wavefront(setting, plan);
+  });
+  simulation.sequential_refused =
+      add_unless_refused(simulation.kernels, [&] { return time_sequential(setting); });
   simulation.chosen = options.kernel.schedule;
+  if (simulation.kernels.empty()) {
+    throw Error(ErrorCode::kUnsupported,
+                cat("no schedule for this problem: reference: ", simulation.reference_refused,
+                    "; wavefront: ", simulation.wavefront_refused,
+                    "; sequential: ", simulation.sequential_refused));
+  }
   if (simulation.chosen == Schedule::kAuto) {
     simulation.chosen = std::min_element(simulation.kernels.begin(), simulation.kernels.end(),
                                          [](const KernelTimes& a, const KernelTimes& b) {
@@ -166,7 +194,7 @@ Simulation simulate(const Problem& problem, const Chip& chip, const SimulateOpti
                                          })
                             ->schedule;
   } else if (simulation.find(simulation.chosen) == nullptr) {
-    throw Error(ErrorCode::kUnsupported, simulation.reference_refused);
+    throw Error(ErrorCode::kUnsupported, refusal(simulation, simulation.chosen));
   }
   return simulation;
 }

@@ -7,10 +7,10 @@ namespace cmm::sim {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Times nearer than this are one; a copy with less than half a byte left is done. Both are far
-// below anything that the model knows of a chip, and far above rounding.
-constexpr double kSameSeconds = 1e-13;
-constexpr double kDoneBytes = 0.5;
+// Times that differ by less than this share of them are one: far below anything that the model
+// knows of a chip, and far above rounding. That a copy ends does not hang on it: an event is a time
+// of one copy, and at that very number the copy begins or ends.
+constexpr double kSameShare = 1e-12;
 
 // Bytes per second of a copy that shares nothing: from VMEM to itself.
 constexpr double kUnshared = 1e18;
@@ -23,6 +23,12 @@ struct Shared {
 
 }  // namespace
 
+bool CopyEngine::is_due(double seconds) const { return seconds <= now_ * (1 + kSameShare); }
+
+double CopyEngine::event_of(const Copy& copy, double now) {
+  return copy.moving ? now + copy.bytes_left / copy.rate : copy.begin_seconds;
+}
+
 int CopyEngine::start(const CopyWork& work) {
   Copy copy;
   copy.bytes_left = work.bytes;
@@ -32,7 +38,7 @@ int CopyEngine::start(const CopyWork& work) {
   copies_.push_back(copy);
   const int number = static_cast<int>(copies_.size()) - 1;
   in_flight_.push_back(number);
-  if (copy.begin_seconds <= now_ + kSameSeconds) {
+  if (is_due(copy.begin_seconds)) {
     copies_.back().moving = true;
     rates_are_set_ = false;
   }
@@ -98,35 +104,36 @@ void CopyEngine::set_rates() {
 double CopyEngine::next_event() {
   if (!rates_are_set_) set_rates();
   double next = kInfinity;
-  for (const int number : in_flight_) {
-    const Copy& copy = copies_[number];
-    next = std::min(next, copy.moving ? now_ + copy.bytes_left / copy.rate : copy.begin_seconds);
-  }
+  for (const int number : in_flight_) next = std::min(next, event_of(copies_[number], now_));
   return next;
 }
 
 bool CopyEngine::move_to(double seconds) {
-  const double passed = seconds - now_;
+  const double begin = now_;
+  const double passed = seconds - begin;
   std::array<bool, 2> link_is_busy = {false, false};
-  now_ = seconds;
   bool ended = false;
   std::size_t kept = 0;
+  now_ = seconds;
   for (const int number : in_flight_) {
     Copy& copy = copies_[number];
+    const double event = event_of(copy, begin);
     if (copy.moving) {
-      copy.bytes_left -= copy.rate * passed;
+      copy.bytes_left = std::max(copy.bytes_left - copy.rate * passed, 0.0);
       hbm_bytes_ += copy.rate * copy.hbm_ends * passed;
       if (copy.link != Link::kNone) link_is_busy[static_cast<int>(copy.link)] = true;
-    } else if (copy.begin_seconds <= now_ + kSameSeconds) {
-      copy.moving = true;
-      rates_are_set_ = false;
     }
-    if (copy.moving && copy.bytes_left <= kDoneBytes) {
+    if (!is_due(event)) {
+      in_flight_[kept++] = number;
+      continue;
+    }
+    rates_are_set_ = false;
+    if (copy.moving) {
       copy.done = true;
       copy.end_seconds = now_;
       ended = true;
-      rates_are_set_ = false;
     } else {
+      copy.moving = true;
       in_flight_[kept++] = number;
     }
   }

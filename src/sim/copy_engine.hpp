@@ -55,9 +55,13 @@ class CopyEngine {
     bool done = false;
   };
 
+  // When a copy begins, or ends at its rate; no earlier than `now`.
+  static double event_of(const Copy& copy, double now);
+  bool is_due(double seconds) const;
   void set_rates();
   double next_event();
-  // Moves bytes until `seconds`, which is no later than next_event().
+  // Moves bytes until `seconds`, which is no later than next_event(); where it is that, a copy
+  // begins or ends. True where one ends.
   bool move_to(double seconds);
 
   EngineRates rates_;

@@ -160,9 +160,10 @@ TilePlan plan_tiles(const TileProblem& problem) {
     if (scheduled.plan) return *std::move(scheduled.plan);
     why_not = scheduled.why_not;
   }
-  throw Error(ErrorCode::kUnsupported,
-              cat("no tile schedule for ", problem.machine.chip.name, ": with all of k at once, ",
-                  why_not, "; with k cut, ", no_stream));
+  throw Error(
+      ErrorCode::kUnsupported,
+      cat("no tile schedule for ", problem.machine.chip.name, ": with all of k at once, ", why_not,
+          "; with k cut, ", no_stream, "; fewer columns of x (k) or a narrower type need less"));
 }
 
 }  // namespace cmm::sim

@@ -54,7 +54,7 @@ ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters
   const tpu::Chip& chip = problem.machine.chip;
   const tpu::Element element = problem.machine.elements.operand;
   if (chip.mxu_rate[static_cast<std::size_t>(element)] <= 0)
-    return no(cat("multiplies no ", tpu::element_name(element)));
+    return no(cat("the chip multiplies no ", tpu::element_name(element)));
   TileShape shape = problem.shape;
   shape.side_rows = parameters.side_rows;
   shape.piece_rows = parameters.piece_rows;
@@ -85,7 +85,7 @@ ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters
   // Where k is cut both operands stream: a step's k blocks come while another's are read.
   const std::int64_t num_k_blocks = shape.num_k_blocks();
   const bool streams = num_k_blocks > 1;
-  if (streams && parameters.passes > 1) return no("cuts k and so has no passes");
+  if (streams && parameters.passes > 1) return no("it cuts k and so has no passes");
   const std::int64_t all_x =
       streams ? round_up(num_groups, most_groups) * num_k_blocks : num_groups;
   const std::int64_t x_most = parameters.x_bytes > 0 ? parameters.x_bytes / x_bytes : all_x;
@@ -103,26 +103,27 @@ ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters
   std::int64_t y_slots = std::min(num_loads, (left - x_slots * x_bytes) / y_bytes);
   if (streams) y_slots = std::min<std::int64_t>(y_slots, kMaxStreamedSlots);
   if (x_slots < x_least || y_slots < y_least)
-    return no(cat("VMEM of ", vmem, " bytes, less the margin, holds ", x_slots, " x slots of ",
-                  x_bytes, " bytes and ", std::max<std::int64_t>(y_slots, 0), " y slots of ",
-                  y_bytes, "; ", x_least, " and ", y_least, " are needed"));
+    return no(cat("it needs ", x_least, " x slots of ", x_bytes, " bytes, ", y_least,
+                  " y slots of ", y_bytes, " and ", out_bytes(shape, elements),
+                  " of output slots in VMEM, which has ", problem.machine.chip.vmem_bytes,
+                  " less a margin of ", parameters.margin_bytes));
   if (!streams && y_slots < num_blocks && x_slots < num_groups && parameters.passes == 1)
-    return no("neither all of x nor all of y fits into VMEM, and there is but one pass");
+    return no("neither all of x nor all of y fits into VMEM, and there is but one pass over y");
   shape.x_slots = static_cast<int>(x_slots);
   shape.y_slots = static_cast<int>(y_slots);
 
   const std::int64_t sends = (shape.num_devices - 1) * shape.num_pieces(schedule::Side::kForward);
   shape.departures = static_cast<int>(std::clamp<std::int64_t>(sends, 1, kMaxDepartures));
   if (num_semaphores(shape) + kSpareSemaphores > problem.machine.chip.num_semaphores)
-    return no(cat("takes ", num_semaphores(shape), " semaphores; the chip has ",
+    return no(cat("it takes ", num_semaphores(shape), " semaphores, and the chip has ",
                   problem.machine.chip.num_semaphores));
   if (streams) {
     const std::int64_t steps = ceil_div(num_groups, most_groups) * num_blocks * num_k_blocks;
     if (steps * (kLeastWords + most_groups) * kWordBytes > chip.smem_bytes)
-      return no(cat("takes ", steps, " steps, whose table SMEM does not hold"));
+      return no(cat("it takes ", steps, " steps, whose table SMEM does not hold"));
   }
   if (shape.block_k * shape.block_cols > kMaxOpElems || compiled_elems(shape) > kMaxKernelElems)
-    return no(cat("takes too long to compile: ", shape.block_k * shape.block_cols,
+    return no(cat("it takes too long to compile: ", shape.block_k * shape.block_cols,
                   " elements of y in one op and ", compiled_elems(shape), " in all; at most ",
                   kMaxOpElems, " and ", kMaxKernelElems));
   return {shape, {}};

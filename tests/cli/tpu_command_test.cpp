@@ -101,6 +101,48 @@ TEST(TpuSimulate, TakesWhatTuneFinds) {
   EXPECT_EQ(simulated.at("kernels")[1].at("seconds"), tuned.at("seconds"));
 }
 
+// A chip whose semaphores do not suffice for any table has no wavefront kernel; the rest is timed.
+TEST(TpuSimulate, TimesWhatIsLeft) {
+  const Scratch folder;
+  Json chips = Json::parse(tpu("chips --json").out);
+  chips["chips"][3]["num_semaphores"]["value"] = 14;
+  const std::string path = folder.file("chips.json");
+  std::ofstream(path) << chips;
+  const std::string line = "simulate --devices 8 --m 64 --k 256 --n 1024 --chips " + path;
+  const Json json = json_of(tpu(line + " --json"));
+  EXPECT_NE(json.at("wavefront_refused").get<std::string>().find("semaphores"), std::string::npos);
+  EXPECT_EQ(json.at("chosen"), "sequential");
+  EXPECT_EQ(json.at("wavefront_seconds"), json.at("sequential_seconds"));
+  const ToolResult text = tpu(line);
+  EXPECT_NE(text.out.find("wavefront: refused, no tile schedule for v6e"), std::string::npos);
+  expect_refused(tpu(line + " --schedule wavefront"), 2, "semaphores");
+}
+
+TEST(TpuSimulate, MeansTheWavefrontKernelWhereItIsNamed) {
+  const std::string line = "simulate --devices 4 --m 8 --k 256 --n 1024 --json";
+  const Json any = json_of(tpu(line)), named = json_of(tpu(line + " --schedule wavefront"));
+  const auto seconds_of = [](const Json& json, const Json& schedule) {
+    for (const Json& kernel : json.at("kernels")) {
+      if (kernel.at("schedule") == schedule) return kernel.at("seconds").get<double>();
+    }
+    return -1.0;
+  };
+  EXPECT_EQ(any.at("wavefront_seconds"), seconds_of(any, any.at("chosen")));
+  EXPECT_EQ(named.at("wavefront_seconds"), seconds_of(named, "wavefront"));
+}
+
+TEST(TpuSimulate, RefusesOptionsOfAnotherKernel) {
+  expect_refused(tpu("simulate --schedule wavefront --bn 77"), 2, "bn is 77");
+  expect_refused(tpu("simulate --schedule sequential --bk 5"), 2, "bk is 5");
+  expect_refused(tpu("show --schedule reference --parameters x"), 2, "parameters are 'x'");
+  expect_refused(tpu("show --bn 128 --parameters x"), 2, "parameters 'x'");
+  expect_refused(run_tool({"tpu", "simulate", "--parameters", ""}), 2, "--parameters is ''");
+  for (const char* flag : {"--m 5", "--mesh 2x2", "--gathered", "--dtype f32", "--bn 128"}) {
+    expect_refused(tpu(std::string("verify --sweep ") + flag), 2, "--sweep has its own");
+  }
+  expect_refused(tpu("verify --sweep --mutant 1"), 2, "--sweep puts no fault in");
+}
+
 TEST(TpuTable, IsPrinted) {
   const Json entries = json_of(tpu("table --json")).at("entries");
   EXPECT_GE(entries.size(), 6U);
@@ -173,6 +215,11 @@ TEST(TpuVerify, EndsWithOneWhereAFaultWasPutIn) {
   ASSERT_NE(at, std::string::npos);
   const std::string again = result.out.substr(at + 15, result.out.find('\n', at) - at - 15);
   EXPECT_EQ(tpu(again).exit_code, 1) << again;
+  const Scratch folder;
+  std::ofstream(folder.file("mine.json")) << tpu("chips --json").out;
+  const std::string chips = " --chips " + folder.file("mine.json");
+  EXPECT_NE(tpu(line + chips).out.find("again: cmm tpu verify --chip v6e" + chips),
+            std::string::npos);
   EXPECT_EQ(json_of(tpu(line + " --json")).at("right"), false);
   expect_refused(tpu(line + "9999"), 2, "there is no fault 9999; this kernel has");
 }
@@ -226,6 +273,31 @@ TEST(TpuChips, CanBeAUsersOwn) {
   std::ofstream(path) << chips;
   expect_refused(tpu("show --chip mine --chips " + path), 3, "clock_hz");
   expect_refused(tpu("show --chips " + folder.file("none.json")), 3, "none.json: cannot be read");
+  std::ofstream(path) << R"({"chips": [1e999]})";
+  expect_refused(tpu("show --chips " + path), 3, "chips.json: TPU chips: ");
+  expect_refused(tpu("show --chips /tmp"), 3, "/tmp: cannot be read: Is a directory");
+}
+
+// A machine that is slower in all by 10^6 takes 10^6 times as long, and not for ever.
+TEST(TpuChips, CanBeAMillionTimesSlower) {
+  const Scratch folder;
+  Json chips = Json::parse(tpu("chips --json").out);
+  for (const auto& [key, by] : {std::pair("clock_hz", 1e-6),
+                                {"hbm_bytes_per_second", 1e-6},
+                                {"link_bytes_per_second", 1e-6},
+                                {"hop_seconds", 1e6},
+                                {"copy_seconds", 1e6},
+                                {"entry_seconds", 1e6}}) {
+    Json& value = chips["chips"][3][key]["value"];
+    value = value.get<double>() * by;
+  }
+  const std::string path = folder.file("chips.json");
+  std::ofstream(path) << chips;
+  const std::string line = "simulate --devices 4 --m 512 --k 2048 --n 8192 --json";
+  const Json usual = json_of(tpu(line)), slow = json_of(tpu(line + " --chips " + path));
+  for (const char* key : {"reference_seconds", "wavefront_seconds", "sequential_seconds"}) {
+    EXPECT_NEAR(slow.at(key).get<double>() / usual.at(key).get<double>(), 1e6, 1) << key;
+  }
 }
 
 }  // namespace

@@ -60,9 +60,9 @@ TEST(Chips, ErrorsNameChipKeyAndValue) {
   EXPECT_TRUE(has(error_of_edit([](Json& chip) { chip["clock_hz"]["value"] = "fast"; }),
                   "chip v6e: clock_hz must be a number; it is \"fast\""));
   EXPECT_TRUE(has(error_of_edit([](Json& chip) { chip["hop_seconds"]["value"] = -1; }),
-                  "chip v6e: hop_seconds is -1; it must not be negative"));
+                  "chip v6e: hop_seconds is -1; it must be from 0 to 10"));
   EXPECT_TRUE(has(error_of_edit([](Json& chip) { chip["clock_hz"]["value"] = 0; }),
-                  "chip v6e: clock_hz is 0; it must be positive"));
+                  "chip v6e: clock_hz is 0; it must be from 1000 to 1e+12"));
   EXPECT_TRUE(has(error_of_edit([](Json& chip) { chip["links"]["value"] = 1.5; }),
                   "chip v6e: links is 1.5; it must be a whole number"));
   EXPECT_TRUE(has(error_of_edit([](Json& chip) { chip["mxu_rate"]["value"].erase("bf16"); }),
@@ -70,6 +70,26 @@ TEST(Chips, ErrorsNameChipKeyAndValue) {
   EXPECT_TRUE(has(error_of_edit([](Json& chip) { chip["mxu_rate"]["value"]["int4"] = 4; }),
                   "no element type"));
   EXPECT_TRUE(has(error_of_edit([](Json& chip) { chip["name"] = "v5e"; }), "two chips"));
+}
+
+// Each constant has a least and a largest value, and no value makes anything but an Error.
+TEST(Chips, EveryConstantIsBounded) {
+  const Json v6e = Json::parse(builtin_chips_text())["chips"][3];
+  for (const auto& [key, entry] : v6e.items()) {
+    if (key == "name") continue;
+    for (const double value : {-1.0, -1e300, 1e18, 1e300}) {
+      const std::string error = error_of_edit([&, key = key](Json& chip) {
+        if (key == "mxu_rate")
+          chip[key]["value"]["bf16"] = value;
+        else
+          chip[key]["value"] = value;
+      });
+      EXPECT_TRUE(has(error, "; it must be from ")) << key << ": " << error;
+    }
+  }
+  EXPECT_TRUE(has(error_of_edit([](Json& chip) { chip["links"]["value"] = 4294967298.0; }),
+                  "links is 4.29497e+09; it must be from 1 to 64"));
+  EXPECT_TRUE(has(error_of("{\"chips\": [1e999]}"), "1e999"));
 }
 
 TEST(Chips, AnEditedCopyIsRead) {

@@ -88,5 +88,39 @@ TEST(CopyEngine, TimeStopsAtEndsAndWhereAsked) {
   EXPECT_EQ(engine.now(), 7);
 }
 
+// Every event begins or ends a copy, however large the times are: rounding of the clock is then
+// more than a copy takes, and what is left of its bytes never comes down to nothing by itself.
+TEST(CopyEngine, EndsWhereTheClockRoundsMoreThanACopyTakes) {
+  CopyEngine engine(kRates);
+  engine.advance_to(1e15);
+  const int small = engine.start({.bytes = 3, .hbm_ends = 1, .latency_seconds = 0.3});
+  const int large = engine.start({.bytes = 1e17, .hbm_ends = 1, .link = Link::kForward});
+  engine.wait(small);
+  EXPECT_LE(engine.now(), 1e15 + 2);
+  engine.wait(large);
+  EXPECT_NEAR(engine.now(), 1.1e16, 10);
+}
+
+// The same copies on a machine of any speed take the same time in its own unit.
+TEST(CopyEngine, SpeedIsNoMoreThanAUnitOfTime) {
+  const auto seconds = [](double slower) {
+    CopyEngine engine(
+        {.hbm_bytes_per_second = 1.64e12 / slower, .link_bytes_per_second = 8.68e10 / slower});
+    for (int round = 0; round < 1000; ++round) {
+      const int x = engine.start({.bytes = 1e4 + round,
+                                  .hbm_ends = 1,
+                                  .link = round % 2 == 0 ? Link::kForward : Link::kBackward,
+                                  .latency_seconds = 1e-6 * slower});
+      engine.start({.bytes = 3e5 - round, .hbm_ends = 1, .latency_seconds = 1e-6 * slower});
+      if (round % 3 == 0) engine.wait(x);
+    }
+    while (engine.advance_to_next_end()) continue;
+    return engine.now() / slower;
+  };
+  const double usual = seconds(1);
+  for (const double slower : {1e-6, 1e3, 1e6, 1e9, 1e12})
+    EXPECT_NEAR(seconds(slower) / usual, 1, 1e-9) << slower;
+}
+
 }  // namespace
 }  // namespace cmm::sim
