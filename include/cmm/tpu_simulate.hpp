@@ -25,7 +25,7 @@ struct SimulateOptions {
   bool timeline = false;
 };
 
-// No schedule can be faster than the slowest of these.
+// No schedule can be faster than the slowest of these: of what is asked, not of its padding.
 struct Bound {
   double seconds = 0;       // the largest of
   double mxu_seconds = 0;   // all products at the MXUs' peak

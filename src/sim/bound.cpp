@@ -53,23 +53,31 @@ double TileBound::seconds() const { return std::max({mxu_seconds, link_seconds, 
 
 TileBound bound(const TileProblem& problem) {
   const TileShape& shape = problem.shape;
+  return bound(problem,
+               {.m = shape.num_devices * shape.shard_rows,
+                .k = shape.k,
+                .cols = std::accumulate(shape.cols.begin(), shape.cols.end(), std::int64_t{0})});
+}
+
+TileBound bound(const TileProblem& problem, const BoundExtents& asked) {
   const tpu::Chip& chip = problem.machine.chip;
-  const double rows = static_cast<double>(shape.num_devices * shape.shard_rows);
-  const auto k = static_cast<double>(shape.k);
-  const auto cols =
-      static_cast<double>(std::accumulate(shape.cols.begin(), shape.cols.end(), std::int64_t{0}));
+  const auto rows = static_cast<double>(asked.m);
+  const auto k = static_cast<double>(asked.k);
+  const auto cols = static_cast<double>(asked.cols);
+  const std::int64_t num_devices = problem.shape.num_devices;
   const double rate = chip.mxu_rate[static_cast<std::size_t>(problem.machine.elements.operand)];
   const double products_per_cycle =
       chip.num_mxus * chip.mxu_tile * chip.mxu_tile / chip.mxu_cycles_per_row * rate;
   const int bytes = tpu::element_bytes(problem.machine.elements.operand);
   const int out_bytes = tpu::element_bytes(problem.machine.elements.out);
-  const double gathered = shape.gathered ? rows * k * bytes : 0;
-  return {
-      .mxu_seconds = rows * k * cols / products_per_cycle / chip.clock_hz,
-      .link_seconds =
-          (shape.num_devices - 1) * x_bytes(problem) / (2 * problem.machine.link_bytes_per_second),
-      .hbm_seconds = (k * cols * bytes + x_bytes(problem) + rows * cols * out_bytes + gathered) /
-                     chip.hbm_bytes_per_second};
+  // Some device has as many rows as the mean, or more.
+  const double own_x_bytes = rows * k * bytes / static_cast<double>(num_devices);
+  const double gathered = problem.shape.gathered ? rows * k * bytes : 0;
+  return {.mxu_seconds = rows * k * cols / products_per_cycle / chip.clock_hz,
+          .link_seconds = static_cast<double>(num_devices - 1) * own_x_bytes /
+                          (2 * problem.machine.link_bytes_per_second),
+          .hbm_seconds = (k * cols * bytes + own_x_bytes + rows * cols * out_bytes + gathered) /
+                         chip.hbm_bytes_per_second};
 }
 
 Sequential gather_then_multiply(const TileProblem& problem) { return sequential(problem, false); }

@@ -1,6 +1,8 @@
 // What no schedule can beat, and what does not overlap at all.
 #pragma once
 
+#include <cstdint>
+
 #include "sim/tile_plan.hpp"
 
 namespace cmm::sim {
@@ -13,7 +15,17 @@ struct TileBound {
   double hbm_seconds = 0;
   double seconds() const;
 };
+// Of the padded extents, all of which a kernel multiplies.
 TileBound bound(const TileProblem& problem);
+
+// Of what is asked of one core, without the zeros that pad it to whole tiles: work on those is none
+// that a faster schedule would have to do.
+struct BoundExtents {
+  std::int64_t m = 0;  // of all devices
+  std::int64_t k = 0;
+  std::int64_t cols = 0;  // of all right sides
+};
+TileBound bound(const TileProblem& problem, const BoundExtents& asked);
 
 // All rows gathered in HBM first, then the best product of all rows with the right sides.
 struct Sequential {

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "schedule/reference_steps.hpp"
+#include "sim/copy_spans.hpp"
 #include "sim/tile_copies.hpp"
 
 namespace cmm::sim {
@@ -50,12 +51,7 @@ class ReferenceWalker {
         std::max(engine_.link_seconds(Link::kForward), engine_.link_seconds(Link::kBackward)) /
         times_.seconds;
     times_.num_steps = point_;
-    for (TileSpan& span : copy_spans_) {
-      const int copy = static_cast<int>(span.end_seconds);
-      span.begin_seconds = engine_.begin_seconds(copy);
-      span.end_seconds = engine_.end_seconds(copy);
-      times_.spans.push_back(std::move(span));
-    }
+    copy_spans_.move_to(times_.spans, engine_);
     return std::move(times_);
   }
 
@@ -161,8 +157,7 @@ class ReferenceWalker {
     const auto lane = work.link == Link::kForward    ? TileSpan::Lane::kForward
                       : work.link == Link::kBackward ? TileSpan::Lane::kBackward
                                                      : TileSpan::Lane::kHbm;
-    if (options_.spans)
-      copy_spans_.push_back({lane, 0, static_cast<double>(copy), point_, hop, cat(parts...)});
+    if (options_.spans) copy_spans_.add(copy, {lane, 0, 0, point_, hop, cat(parts...)});
     return copy;
   }
 
@@ -194,8 +189,8 @@ class ReferenceWalker {
   int point_ = 0;
   bool has_multiplied_ = false;
   bool is_tail_ = false;
-  Copies x_, y_, hop_, stores_;       // the last of each kind
-  std::vector<TileSpan> copy_spans_;  // end_seconds holds the copy's number until all are done
+  Copies x_, y_, hop_, stores_;  // the last of each kind
+  CopySpans copy_spans_;
 };
 
 }  // namespace

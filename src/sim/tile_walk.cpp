@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/text.hpp"
+#include "sim/copy_spans.hpp"
 #include "sim/tile_copies.hpp"
 
 namespace cmm::sim {
@@ -64,7 +65,7 @@ class Walker {
         std::max(engine_.link_seconds(Link::kForward), engine_.link_seconds(Link::kBackward)) /
         times_.seconds;
     times_.num_steps = static_cast<int>(schedule_.steps.size());
-    if (options_.spans) add_copy_spans();
+    copy_spans_.move_to(times_.spans, engine_);
     return std::move(times_);
   }
 
@@ -198,16 +199,8 @@ class Walker {
   int start(const CopyWork& work, TileSpan::Lane lane, int hop, const Parts&... parts) {
     const int copy = engine_.start(work);
     if (options_.spans && lane != TileSpan::Lane::kWait)
-      copy_spans_.push_back({lane, 0, static_cast<double>(copy), step_, hop, cat(parts...)});
+      copy_spans_.add(copy, {lane, 0, 0, step_, hop, cat(parts...)});
     return copy;
-  }
-  void add_copy_spans() {
-    for (TileSpan& span : copy_spans_) {
-      const int copy = static_cast<int>(span.end_seconds);
-      span.begin_seconds = engine_.begin_seconds(copy);
-      span.end_seconds = engine_.end_seconds(copy);
-      times_.spans.push_back(std::move(span));
-    }
   }
 
   const TileSchedule& schedule_;
@@ -226,7 +219,7 @@ class Walker {
   std::vector<std::vector<Copies>> stores_;           // of each body's slots
   std::array<std::vector<int>, 2> sends_;             // [hop][piece]
   std::array<std::deque<int>, 2> departing_, credits_;
-  std::vector<TileSpan> copy_spans_;  // end_seconds holds the copy's number until all are done
+  CopySpans copy_spans_;
 };
 
 }  // namespace

@@ -150,5 +150,23 @@ TEST(TpuTune, IsNeverSlowerThanTheRule) {
   }
 }
 
+// Zeros that pad a problem to whole tiles are no useful work: with half the rows, columns or k the
+// bound is less, though the kernel is the same.
+TEST(TpuBound, DoesNotCountPadding) {
+  Problem whole;
+  whole.mesh = {4};
+  whole.m = 64;
+  whole.k = 256;
+  whole.n = {1024};
+  Problem ragged = whole;
+  ragged.m = 32;
+  ragged.k = 192;
+  ragged.n = {768};
+  const Chip& v6e = chip("v6e");
+  const Bound of_whole = simulate(whole, v6e).bound, of_ragged = simulate(ragged, v6e).bound;
+  EXPECT_DOUBLE_EQ(of_ragged.mxu_seconds, of_whole.mxu_seconds * 0.5 * 0.75 * 0.75);
+  EXPECT_DOUBLE_EQ(of_ragged.link_seconds, of_whole.link_seconds * 0.5 * 0.75);
+}
+
 }  // namespace
 }  // namespace cmm::tpu

@@ -71,8 +71,9 @@ struct Kernel {
 
 // Every device has entered before its neighbours send to it: each signals both neighbours and waits
 // for two signals, first with the barrier semaphore, then with a semaphore of this kernel's own.
-// The second round is there for the next call: without it a neighbour that has left this call and
-// entered the next could signal twice and stand in for one that is late.
+// Of these kernels' calls the first round suffices; the reference has the second, so ours keep it
+// for other programs of the same collective id, which a neighbour may leave before all have
+// entered.
 //
 // A kernel with work to do that needs no neighbour announces itself first and waits later.
 void announce_entry(Builder& builder, const RingPosition& position, int barrier);
