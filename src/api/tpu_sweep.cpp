@@ -113,15 +113,18 @@ void add_small(Cases& cases) {
 void add_forms(Cases& cases) {
   struct Form {
     const char* what;
-    std::int64_t x_bytes;
     const char* parameters;
   };
   for (const Form& form :
-       {Form{"credits", 1 << 15, "bodies=1x1/2 order=x x_home=vmem passes=1 sends=1 y_parts=1"},
-        Form{"x through HBM", 1 << 15,
-             "bodies=1x1/2 order=x x_home=hbm passes=1 sends=1 y_parts=1"},
-        Form{"three bodies, y twice and in parts", 1 << 16,
-             "bodies=1x1/2,2f/2,2x2/2 order=y x_home=vmem passes=2 sends=2 y_parts=2"}}) {
+       {Form{"credits",
+             "block_k=0 bodies=1x1/2 order=x x_home=vmem x_bytes=32768 passes=1 sends=1 y_parts=1"},
+        Form{"x through HBM",
+             "block_k=0 bodies=1x1/2 order=x x_home=hbm x_bytes=32768 passes=1 sends=1 y_parts=1"},
+        Form{"k in blocks",
+             "block_k=128 bodies=1x1/2 order=x x_home=hbm x_bytes=0 passes=1 sends=1 y_parts=1"},
+        Form{"three bodies, y twice and in parts",
+             "block_k=0 bodies=1x1/2,2f/2,2x2/2 order=y x_home=vmem x_bytes=65536 passes=2 sends=2 "
+             "y_parts=2"}}) {
     for (const int num_devices : {2, 3, 5, 8}) {
       Problem problem;
       problem.mesh = {num_devices};
@@ -129,9 +132,8 @@ void add_forms(Cases& cases) {
       problem.k = 256;
       problem.n = {256 * num_devices};
       KernelOptions options = with(Schedule::kWavefront);
-      options.parameters =
-          cat("side_rows=8 piece_rows=8 block_cols=128 block_k=0 ", form.parameters,
-              " x_bytes=", form.x_bytes, " loads=2 y_ahead=0.8 send_ahead=1 margin_bytes=8388608");
+      options.parameters = cat("side_rows=8 piece_rows=8 block_cols=128 ", form.parameters,
+                               " loads=2 y_ahead=0.8 send_ahead=1 margin_bytes=8388608");
       cases.add(problem, options, form.what);
     }
   }
