@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "run_tool.hpp"
 
 namespace cmm::cli {
@@ -92,8 +93,10 @@ TEST(SimulateCommand, ComparesAllAlgorithmsFastestFirst) {
   for (std::size_t i = 1; i < list.size(); ++i)
     EXPECT_LE(list[i - 1].at("seconds").get<double>(), list[i].at("seconds").get<double>());
   const std::string shown = simulate("--ranks 16 --hosts 4 --compare").out;
-  for (const Json& one : list)
-    EXPECT_NE(shown.find("\n" + one.at("algorithm").get<std::string>() + " "), std::string::npos);
+  for (const Json& one : list) {
+    const auto name = one.at("algorithm").get<std::string>();
+    EXPECT_NE(shown.find(cat("\n", name, " ")), std::string::npos) << name;
+  }
 }
 
 TEST(SimulateCommand, WritesTraceAndPage) {

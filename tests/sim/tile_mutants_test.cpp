@@ -89,7 +89,9 @@ class Mutants : public testing::TestWithParam<Case> {
     }
   }
   void TearDown() override {
-    if (applies_) EXPECT_GT(num_changed_, 0);
+    if (applies_) {
+      EXPECT_GT(num_changed_, 0);
+    }
   }
 
   TileSchedule good_;
@@ -228,8 +230,8 @@ TEST_P(Mutants, AStepIsMissing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Mutants, testing::ValuesIn(kCases), [](const auto& info) {
-  std::string name = info.param.name;
+INSTANTIATE_TEST_SUITE_P(, Mutants, testing::ValuesIn(kCases), [](const auto& instance) {
+  std::string name = instance.param.name;
   std::erase_if(name, [](char c) { return c == ',' || c == ' '; });
   return name;
 });

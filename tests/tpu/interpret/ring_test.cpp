@@ -54,7 +54,9 @@ TEST_P(Ring, HasOneOrderWhereItIsRight) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       EXPECT_EQ(two_calls(ring_all_gather(P), seed), "");
       EXPECT_EQ(two_calls(ring_shift(P), seed), "");
-      if (P > 3) EXPECT_NE(two_calls(ring_shift(P, {.one_round = true}), seed), "");
+      if (P > 3) {
+        EXPECT_NE(two_calls(ring_shift(P, {.one_round = true}), seed), "");
+      }
     }
   }
 }
