@@ -46,7 +46,7 @@ std::vector<std::string> lines_of(const std::string& all) {
 
 // One that has ended may wait for a parent that never asks.
 bool has_ended(pid_t pid) {
-  const std::string stat = content_of("/proc/" + std::to_string(pid) + "/stat");
+  const std::string stat = content_of_process(pid, "stat");
   const std::size_t end_of_name = stat.rfind(')');
   return end_of_name == std::string::npos || stat.substr(end_of_name + 2, 1) == "Z";
 }

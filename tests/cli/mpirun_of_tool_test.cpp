@@ -103,13 +103,14 @@ pid_t pid_of_rank(const std::string& out_spec, int rank) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string words = content_of(entry.path().string() + "/cmdline");
+    const pid_t pid = std::stoi(name);
+    const std::string words = content_of_process(pid, "cmdline");
     if (words.rfind(std::string(CMM_TOOL_PATH) + '\0', 0) != 0) continue;
     if (words.find(out_spec) == std::string::npos) continue;
-    const std::string variables = '\0' + content_of(entry.path().string() + "/environ");
+    const std::string variables = '\0' + content_of_process(pid, "environ");
     for (const char* variable : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK="}) {
       const std::string wanted = '\0' + (variable + std::to_string(rank)) + '\0';
-      if (variables.find(wanted) != std::string::npos) return std::stoi(name);
+      if (variables.find(wanted) != std::string::npos) return pid;
     }
   }
   return -1;

@@ -150,18 +150,11 @@ bool wait_until(const Happened& happened, std::chrono::seconds limit = std::chro
   return true;
 }
 
-std::ptrdiff_t num_threads_of(pid_t pid) {
-  std::error_code ignored;  // the process may have ended
-  const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(pid) + "/task",
-                                                  ignored);
-  return std::distance(begin(tasks), end(tasks));
-}
-
 // Its peers wait for it before the first call, and no deadline of a call is there to find it.
 TEST(RunOnProcesses, NamesARankThatIsStoppedBetweenCalls) {
   Ranks ranks(3, "run --m 64 --k 8192 --n 30000 --dtype f32 --threads 1 --deadline-ms 1000");
   // The ranks know each other once they watch each other. Then they make up 330 MB each.
-  ASSERT_TRUE(wait_until([&] { return num_threads_of(ranks.pid(1)) > 1; }));
+  ASSERT_TRUE(wait_until([&] { return entries_of_process(ranks.pid(1), "task").size() > 1; }));
   ASSERT_EQ(kill(ranks.pid(1), SIGSTOP), 0);
   EXPECT_TRUE(wait_until([&] { return !ranks.err_so_far(0).empty(); }));
   for (std::size_t rank : {0, 2}) kill(ranks.pid(rank), SIGTERM);  // where nothing was found

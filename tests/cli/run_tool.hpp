@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +46,30 @@ class Scratch {
 inline std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A file under /proc/PID. A process that ends while it is read has none: where a stream would
+// throw, this is as empty as where there is no such process.
+inline std::string content_of_process(pid_t pid, const std::string& name) {
+  std::string content;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen(("/proc/" + std::to_string(pid) + "/" + name).c_str(), "rb"), std::fclose);
+  if (!file) return content;
+  char part[4096];
+  while (const std::size_t size = std::fread(part, 1, sizeof part, file.get()))
+    content.append(part, size);
+  return content;
+}
+
+// The entries of a folder of /proc/PID: those read so far where the process ends in the middle.
+inline std::vector<std::filesystem::path> entries_of_process(pid_t pid, const std::string& folder) {
+  std::vector<std::filesystem::path> entries;
+  std::error_code error;
+  std::filesystem::directory_iterator at("/proc/" + std::to_string(pid) + "/" + folder, error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    entries.push_back(at->path());
+  }
+  return entries;
 }
 
 struct ToolResult {
@@ -105,9 +131,8 @@ inline ToolResult run_tool(const std::vector<std::string>& arguments) {
 // (deleted)" to the kernel, or with a temporary one.
 inline bool has_unfinished_output(pid_t pid, const Scratch& folder) {
   std::error_code ignored;  // the process may have ended
-  for (const auto& entry :
-       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", ignored)) {
-    const std::string target = std::filesystem::read_symlink(entry.path(), ignored).string();
+  for (const std::filesystem::path& entry : entries_of_process(pid, "fd")) {
+    const std::string target = std::filesystem::read_symlink(entry, ignored).string();
     if (target.rfind(folder.file("#"), 0) == 0) return true;
     if (target.rfind(folder.file(""), 0) == 0 && target.find(".part-") != std::string::npos) {
       return true;
