@@ -1,0 +1,7 @@
+#include "module.hpp"
+
+NB_MODULE(_core, module) {
+  cmm::python::bind_errors(module);
+  cmm::python::bind_ranks(module);
+  cmm::python::bind_matmul(module);
+}
