@@ -1,7 +1,8 @@
 """Runs the kernel of tpu-inference in JAX's TPU interpret mode and compares it with what our kernels
 put out on the same operands.
 
-usage: compare_with_jax.py DIRECTORY   (PYTHONPATH as tools/fetch_jax prints it)
+usage: compare_with_jax.py DIRECTORY   (with the Python that tools/fetch_python makes, and its folder
+`kernel` in PYTHONPATH)
 
 DIRECTORY/cases.txt has a line for each case, written by tpu_oracle: its name, m, k, n, number of
 devices, element type, bn, bk and whether y is transposed. In DIRECTORY/NAME/ lie x, y and the
