@@ -80,7 +80,7 @@ void PlanState::check_sides(std::span<const Weights> y, std::span<const MatrixRe
 void PlanState::check_side(int side, const Weights& y, const MatrixRef& out, std::int64_t m) const {
   const int rank = axis_.rank();
   const std::int64_t n = shape_.n_local[static_cast<std::size_t>(side)];
-  if (y.panels() == nullptr && y.library() == nullptr) {
+  if (y.panels() == nullptr && y.library() == nullptr && y.viewed() == nullptr) {
     reject(cat("right side ", side, " of rank ", rank, " was moved from; it holds no weights"),
            rank);
   }
@@ -169,6 +169,7 @@ void PlanState::multiply(const ConstMatrixRef& x, std::span<const Weights> y,
       const MatrixRef& to = out[options_.swiglu ? 0 : side];
       check_side(static_cast<int>(side), y[side], to, m);
       sides_.push_back({.y = y[side].panels(),
+                        .view = y[side].viewed(),
                         .library = y[side].library(),
                         .bias = y[side].bias(),
                         .activation = options_.activations.empty() ? Activation::kNone

@@ -89,6 +89,8 @@ void Executor::run(const Call& call, const schedule::Partition& partition) {
   const Deadline deadline(config_.deadline, gather_.history().begin_ns());
   const SpanTimer span(config_.trace, SpanKind::kCall, gather_.rank(), 0);
   call_ = &call;
+  any_view_ = std::any_of(call.product.sides.begin(), call.product.sides.end(),
+                          [](const gemm::Side& side) { return side.view != nullptr; });
   partition_ = &partition;
   deadline_ = &deadline;
   looked_ns_ = now_ns();
@@ -187,7 +189,8 @@ void Executor::choose_wave() {
   hook_(Point::kArrived, 0);
   for (std::size_t part = 0; part < wave_.size(); ++part) list_packing(part);
   const bool any_product = !call_->product.sides.empty();
-  multiply_wave_ = any_product && (decode() ? last_wave_ : !tiles_.empty());
+  if (decode() && last_wave_ && any_view_) list_tiles(packed_.data(), {0, call_->m});
+  multiply_wave_ = any_product && (in_tiles() ? !tiles_.empty() : last_wave_);
   pack_claims_.reset({.num_units = static_cast<std::int64_t>(pack_units_.size()),
                       .max_claim = 1,
                       .boundary = 1,
@@ -229,12 +232,8 @@ void Executor::list_packing(std::size_t part) {
       pack_units_.push_back({part, even_part(num_steps_, num_units, unit)});
     }
   } else if (num_rows > 0) {
+    list_tiles(packed_part(of), of.rows);
     const std::int64_t num_tiles = gemm::num_tiles(num_rows);
-    for (std::int64_t tile = 0; tile < num_tiles; ++tile) {
-      const Range rows = gemm::tile_rows(num_rows, tile);
-      tiles_.push_back({packed_part(of), num_rows, rows.begin, of.rows.begin + rows.begin,
-                        static_cast<int>(rows.size())});
-    }
     for (std::int64_t tile = 0; tile < num_tiles; tile += kPackTiles) {
       pack_units_.push_back({part, {tile, std::min(tile + kPackTiles, num_tiles)}});
     }
@@ -242,6 +241,15 @@ void Executor::list_packing(std::size_t part) {
   const auto num_units = static_cast<int>(pack_units_.size() - num_before);
   units_left_[part].store(num_units, std::memory_order_relaxed);
   if (num_units == 0) packed(of);
+}
+
+// Rows of the gathered x that are packed together.
+void Executor::list_tiles(const std::byte* packed, Range rows) {
+  for (std::int64_t tile = 0; tile < gemm::num_tiles(rows.size()); ++tile) {
+    const Range part = gemm::tile_rows(rows.size(), tile);
+    tiles_.push_back(
+        {packed, rows.size(), part.begin, rows.begin + part.begin, static_cast<int>(part.size())});
+  }
 }
 
 // The rows of x as they lie at their owner or in a slot.
@@ -287,7 +295,8 @@ void Executor::pack_unit(const PackUnit& unit) {
                          .first_row = part.rows.begin,
                          .m = call_->m,
                          .steps = unit.range,
-                         .packed = packed_.data()});
+                         .packed = packed_.data(),
+                         .in_tiles = in_tiles()});
     }
     // The rows are few: the unit of the first steps copies them whole.
     if (unit.range.begin == 0) copy_gathered(part, {0, x.rows});
@@ -308,7 +317,7 @@ void Executor::list_groups(std::int64_t group_panels) {
   const gemm::Product& product = call_->product;
   const std::size_t num_sides = product.swiglu ? 1 : product.sides.size();
   for (std::size_t side = 0; side < num_sides; ++side) {
-    const std::int64_t num_panels = product.sides[side].y->num_panels();
+    const std::int64_t num_panels = product.sides[side].num_panels();
     for (std::int64_t panel = 0; panel < num_panels; panel += group_panels) {
       groups_.push_back(
           {static_cast<int>(side), panel, std::min(group_panels, num_panels - panel)});
@@ -319,13 +328,13 @@ void Executor::list_groups(std::int64_t group_panels) {
 // Units are (column group, row block, two panels of the group), the last fastest: consecutive
 // claims share a block of x in L2, and a group's columns, once read from memory, serve all rows.
 void Executor::plan_multiply() {
-  const std::int64_t group_panels = decode()                ? gemm::kMaxDecodePanels
+  const std::int64_t group_panels = !in_tiles()             ? gemm::kMaxDecodePanels
                                     : call_->product.swiglu ? gemm::kMaxPanels / 2
                                                             : gemm::kMaxPanels;
   list_groups(group_panels);
   units_per_block_ = group_panels / kUnitPanels;
   num_row_blocks_ =
-      decode() ? 1 : ceil_div(static_cast<std::int64_t>(tiles_.size()), gemm::kMaxTiles);
+      !in_tiles() ? 1 : ceil_div(static_cast<std::int64_t>(tiles_.size()), gemm::kMaxTiles);
   std::int64_t max_claim = units_per_block_;
   if (gather_.crosses_hosts() || (gather_.fetches() && !last_wave_)) {
     const double rows = static_cast<double>(call_->m) / static_cast<double>(num_row_blocks_);
@@ -373,7 +382,7 @@ void Executor::multiply_block(int thread, const ColumnGroup& group, std::int64_t
                                      group.first_panel + end};
   gemm::Workspace& workspace = workspaces_[static_cast<std::size_t>(thread)];
   const std::int64_t first_column = columns.first_panel * gemm::kPanelColumns;
-  if (decode()) {
+  if (!in_tiles()) {
     const SpanTimer span(config_.trace, SpanKind::kMultiply, gather_.rank(), thread, 0,
                          first_column);
     gemm::multiply_decode(call_->product, packed_.data(), call_->m, columns, workspace);

@@ -8,6 +8,8 @@
 //   thread 1                     | pack | multiply blocks |                   | ...
 //
 // Few rows (decode): every wave is packed, and one multiply after the last reads each weight once.
+// Where a right side is a view of y, rows are packed into tiles all the same: the tiles' multiply
+// packs y block by block in cache.
 // Many rows (prefill): each wave is multiplied at once, its columns outermost, so that a weight is
 // read once per wave; while all ranks of a host enter together, waves are as large as they may be.
 //
@@ -88,6 +90,7 @@ class Executor {
   };
 
   bool decode() const;
+  bool in_tiles() const { return !decode() || any_view_; }
   ConstMatrixRef rows_of(const Part& part) const;
   std::byte* packed_part(const Part& part);
   void work(int thread) noexcept;
@@ -97,6 +100,7 @@ class Executor {
   void choose_wave();
   void await_wave();
   void list_packing(std::size_t part);
+  void list_tiles(const std::byte* packed, Range rows);
   void list_groups(std::int64_t group_panels);
   void plan_multiply();
   void drain();
@@ -127,6 +131,7 @@ class Executor {
 
   // Of the running call.
   const Call* call_ = nullptr;
+  bool any_view_ = false;  // among its right sides
   const schedule::Partition* partition_ = nullptr;
   const Deadline* deadline_ = nullptr;
   std::int64_t looked_ns_ = 0;  // when thread 0 last looked at its peers' processes

@@ -70,6 +70,15 @@ struct PackRowsArgs {
 };
 using PackRowsFunction = void (*)(const PackRowsArgs& args);
 
+// A block of y itself to the panel block that the tile function reads: out[k][32] f32, or pairs.
+struct PackColumnsArgs {
+  const void* y = nullptr;    // first k, first of 32 columns, of the table's dtype
+  std::int64_t k_stride = 0;  // elements; columns are neighbours
+  std::int64_t k = 0;         // an odd last one is padded with 0 where steps are pairs
+  void* out = nullptr;        // 64-byte aligned
+};
+using PackColumnsFunction = void (*)(const PackColumnsArgs& args);
+
 // A block of a 16-bit panel to f32: out[k][32], exact.
 struct WidenArgs {
   const std::byte* panel = nullptr;  // at an even k
@@ -104,6 +113,7 @@ struct TypeKernels {
   TileFunction tile[kTileRows + 1] = {};  // by number of rows, 1 .. 6; f32 panels, or pairs
   WidenFunction widen = nullptr;          // nullptr where panels feed the tile kernel as they are
   PackRowsFunction pack_rows = nullptr;   // from the dtype to f32 steps, or to pairs
+  PackColumnsFunction pack_columns = nullptr;  // likewise
   DecodeFunction decode = nullptr;
   int max_decode_rows = 0;
   RegisterLoopFunction register_loop = nullptr;

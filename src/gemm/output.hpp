@@ -26,7 +26,7 @@ inline void store_output(const Product& product, const OutputBlock& block) {
       product.swiglu ? &product.sides[static_cast<std::size_t>(block.side + 1)] : nullptr;
   const std::int64_t column = block.first_panel * kPanelColumns;
   const std::int64_t cols =
-      std::min(side.y->n() - column, std::int64_t{kPanelColumns} * block.num_panels);
+      std::min(side.n() - column, std::int64_t{kPanelColumns} * block.num_panels);
   const std::int64_t at = block.row * side.out.row_stride + column;
   product.kernels->store(
       {.acc = block.acc,

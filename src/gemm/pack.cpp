@@ -1,5 +1,6 @@
-// Rows of x into the two layouts the kernels read.
+// Rows of x into the two layouts the kernels read, and y itself into panel blocks.
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.hpp"
 #include "gemm/product.hpp"
@@ -14,6 +15,51 @@ std::int64_t k_per_step(const Kernels& kernels, DType dtype) {
 const std::byte* element(const ConstMatrixRef& x, std::int64_t row, std::int64_t col) {
   return static_cast<const std::byte*>(x.data) +
          (row * x.row_stride + col) * static_cast<std::int64_t>(dtype_bytes(x.dtype));
+}
+
+// The rows' share of each tile, block by block.
+void pack_into_tiles(const DecodePackArgs& args) {
+  const std::int64_t per_step = k_per_step(*args.kernels, args.x.dtype);
+  const std::int64_t all_steps = num_steps(*args.kernels, args.x.dtype, args.x.cols);
+  const Range rows = {args.first_row, args.first_row + args.x.rows};
+  for (std::int64_t step = args.steps.begin; step < args.steps.end;) {
+    const std::int64_t block = step / kBlockSteps * kBlockSteps;
+    const std::int64_t block_steps = std::min<std::int64_t>(kBlockSteps, all_steps - block);
+    const std::int64_t end = std::min(args.steps.end, block + block_steps);
+    for (std::int64_t t = 0; t < num_tiles(args.m); ++t) {
+      const Range tile = tile_rows(args.m, t);
+      const Range share = {std::max(rows.begin, tile.begin), std::min(rows.end, tile.end)};
+      if (share.size() <= 0) continue;
+      const std::int64_t before =  // of the packed chunk, in steps of one row
+          block * args.m + tile.begin * block_steps + (step - block) * tile.size();
+      args.kernels->type(args.x.dtype)
+          .pack_rows({.x = element(args.x, share.begin - rows.begin, step * per_step),
+                      .row_stride = args.x.row_stride,
+                      .rows = static_cast<int>(share.size()),
+                      .k = std::min((end - step) * per_step, args.x.cols - step * per_step),
+                      .out = args.packed + (before + share.begin - tile.begin) * kStepBytes,
+                      .out_rows = static_cast<int>(tile.size())});
+    }
+    step = end;
+  }
+}
+
+// y of any strides to rows of 32 columns, those it lacks 0.
+template <class T>
+void copy_elements(const StridedMatrixRef& y, T* out) {
+  for (std::int64_t k = 0; k < y.rows; ++k, out += kPanelColumns) {
+    const T* row = static_cast<const T*>(y.data) + k * y.row_stride;
+    for (std::int64_t j = 0; j < y.cols; ++j) out[j] = row[j * y.col_stride];
+    std::memset(out + y.cols, 0, sizeof(T) * static_cast<std::size_t>(kPanelColumns - y.cols));
+  }
+}
+
+void copy_columns(const StridedMatrixRef& y, std::byte* out) {
+  if (dtype_bytes(y.dtype) == 4) {
+    copy_elements(y, reinterpret_cast<float*>(out));
+  } else {
+    copy_elements(y, reinterpret_cast<std::uint16_t*>(out));
+  }
 }
 
 }  // namespace
@@ -59,6 +105,7 @@ void pack_decode(const DecodePackArgs& args) {
   CMM_DCHECK(args.first_row >= 0 && args.first_row + args.x.rows <= args.m);
   CMM_DCHECK(steps.end <= num_steps(*args.kernels, args.x.dtype, args.x.cols));
   if (args.x.rows == 0 || steps.size() <= 0) return;
+  if (args.in_tiles) return pack_into_tiles(args);
   const std::int64_t per_step = k_per_step(*args.kernels, args.x.dtype);
   const std::int64_t k0 = steps.begin * per_step;
   args.kernels->type(args.x.dtype)
@@ -68,6 +115,35 @@ void pack_decode(const DecodePackArgs& args) {
                   .k = std::min(steps.size() * per_step, args.x.cols - k0),
                   .out = args.packed + (steps.begin * args.m + args.first_row) * kStepBytes,
                   .out_rows = static_cast<int>(args.m)});
+}
+
+void pack_view(const Kernels& kernels, const StridedMatrixRef& y, const ViewBlock& block,
+               std::byte* out) {
+  const std::int64_t columns = std::min<std::int64_t>(kPanelColumns, y.cols - block.column);
+  const auto elem_bytes = static_cast<std::int64_t>(dtype_bytes(y.dtype));
+  const std::byte* first = static_cast<const std::byte*>(y.data) +
+                           (block.k0 * y.row_stride + block.column * y.col_stride) * elem_bytes;
+  const TypeKernels& type = kernels.type(y.dtype);
+  const bool whole = columns == kPanelColumns;
+  if (whole && y.row_stride == 1) {  // columns of y as rows of x
+    type.pack_rows({.x = first,
+                    .row_stride = y.col_stride,
+                    .rows = kPanelColumns,
+                    .k = block.k,
+                    .out = out,
+                    .out_rows = kPanelColumns});
+    return;
+  }
+  if (whole && y.col_stride == 1) {
+    type.pack_columns({.y = first, .k_stride = y.row_stride, .k = block.k, .out = out});
+    return;
+  }
+  constexpr std::int64_t kMaxRows = 2 * kBlockSteps;
+  CMM_DCHECK(block.k <= kMaxRows);
+  alignas(64) std::byte rows[kMaxRows * kPanelColumns * 4];
+  const StridedMatrixRef part(first, y.dtype, block.k, columns, y.row_stride, y.col_stride);
+  copy_columns(part, rows);
+  type.pack_columns({.y = rows, .k_stride = kPanelColumns, .k = block.k, .out = out});
 }
 
 }  // namespace cmm::gemm

@@ -134,9 +134,32 @@ class Call {
   }
 
  private:
+  const Side& side_of(const Pair& pair) const {
+    return product_.sides[static_cast<std::size_t>(pair.side)];
+  }
   const std::byte* panel_block(const Pair& pair, int i, const Block& block) const {
-    const Panels& y = *product_.sides[static_cast<std::size_t>(pair.side)].y;
-    return y.panel(pair.first_panel + i) + block.panel_offset;
+    return side_of(pair).y->panel(pair.first_panel + i) + block.panel_offset;
+  }
+
+  // Panel i of the pair as the tile functions read it.
+  const std::byte* ready_block(const Pair& pair, int i, const Block& block) {
+    const bool viewed = side_of(pair).view != nullptr;
+    if (!viewed && type_.widen == nullptr) return panel_block(pair, i, block);
+    float* out = widened_ + std::int64_t{i} * kBlockSteps * kPanelColumns;
+    auto* ready = reinterpret_cast<std::byte*>(out);
+    if (viewed) {
+      const std::int64_t per_step = type_.bf16_pairs ? 2 : 1;
+      const std::int64_t k0 = block.first_step * per_step;
+      pack_view(*product_.kernels, *side_of(pair).view,
+                {.k0 = k0,
+                 .k = std::min(block.num_steps * per_step, product_.k - k0),
+                 .column = (pair.first_panel + i) * kPanelColumns},
+                ready);
+    } else {
+      // Where panels are widened, a step is a k.
+      type_.widen({panel_block(pair, i, block), block.num_steps, out});
+    }
+    return ready;
   }
 
   float* accumulators(int pair, std::size_t tile) const {
@@ -152,7 +175,7 @@ class Call {
     const Block after = last ? block : block_at(product_, block.first_step + kBlockSteps);
     const Pair& next = pairs_.pair[last_pair ? 0 : p + 1];
     const Block& next_block = last_pair ? after : block;
-    for (int i = 0; i < next.num_panels; ++i) {
+    for (int i = 0; i < next.num_panels && side_of(next).view == nullptr; ++i) {
       prefetch.add(panel_block(next, i, next_block), next_block.panel_bytes);
     }
     if (!last) {
@@ -168,15 +191,8 @@ class Call {
 
   void multiply_pair(int p, const Block& block, bool last) {
     const Pair& pair = pairs_.pair[p];
-    const std::byte* panel[2] = {panel_block(pair, 0, block),
-                                 pair.num_panels == 2 ? panel_block(pair, 1, block) : nullptr};
-    if (type_.widen != nullptr) {
-      for (int i = 0; i < pair.num_panels; ++i) {
-        float* out = widened_ + std::int64_t{i} * kBlockSteps * kPanelColumns;
-        type_.widen({panel[i], block.num_steps, out});  // where panels are widened, a step is a k
-        panel[i] = reinterpret_cast<const std::byte*>(out);
-      }
-    }
+    const std::byte* panel[2] = {ready_block(pair, 0, block),
+                                 pair.num_panels == 2 ? ready_block(pair, 1, block) : nullptr};
     Prefetch prefetch = plan_prefetch(p, block, last);
     for (std::size_t t = 0; t < tiles_.size(); ++t) {
       const RowTile& tile = tiles_[t];

@@ -21,14 +21,17 @@ namespace cmm::gemm {
 
 class LibraryMatrix;
 
-// One right side and where its product goes.
+// One right side and where its product goes. Of the first three, one is set.
 struct Side {
   const Panels* y = nullptr;
-  const LibraryMatrix* library =
-      nullptr;                  // in place of y: the executor's library engine multiplies
-  const float* bias = nullptr;  // [n] or nullptr
+  const StridedMatrixRef* view = nullptr;  // y [k, n] itself: blocks are packed as they are needed
+  const LibraryMatrix* library = nullptr;  // the executor's library engine multiplies
+  const float* bias = nullptr;             // [n] or nullptr
   Activation activation = Activation::kNone;
   MatrixRef out;  // [m, n]; SwiGLU: only the first side's is used
+
+  std::int64_t n() const { return view != nullptr ? view->cols : y->n(); }
+  std::int64_t num_panels() const { return ceil_div(n(), kPanelColumns); }
 };
 
 struct Product {
@@ -69,7 +72,8 @@ std::int64_t packed_bytes(const Kernels& kernels, DType dtype, std::int64_t rows
 void pack_tiles(const Kernels& kernels, const ConstMatrixRef& x, Range tiles, std::byte* packed);
 
 // Packs k steps `steps` of rows x [rows, k] into columns [first_row, first_row + rows) of the
-// decode layout [steps of k][m]. Different rows or steps may be packed by different threads.
+// decode layout [steps of k][m], or (in_tiles) into those rows of a chunk of m rows as pack_tiles
+// lays it out. Different rows or steps may be packed by different threads.
 struct DecodePackArgs {
   const Kernels* kernels = nullptr;
   ConstMatrixRef x;
@@ -77,6 +81,7 @@ struct DecodePackArgs {
   std::int64_t m = 0;
   Range steps;
   std::byte* packed = nullptr;
+  bool in_tiles = false;
 };
 void pack_decode(const DecodePackArgs& args);
 std::int64_t num_steps(const Kernels& kernels, DType dtype, std::int64_t k);
@@ -100,12 +105,24 @@ class Workspace {
 inline constexpr int kMaxTiles = 43;   // 258 rows
 inline constexpr int kMaxPanels = 16;  // 512 columns (SwiGLU: 8 panels of each side)
 
+// Packs the panel block of k elements [k0, k0 + k) and 32 columns from `column` on, as many as
+// there are, of y [k, n] of any strides into `out`, 64-byte aligned: f32 [k][32], or pairs. k is at
+// most kBlockSteps steps; columns past n are 0.
+struct ViewBlock {
+  std::int64_t k0 = 0;
+  std::int64_t k = 0;
+  std::int64_t column = 0;
+};
+void pack_view(const Kernels& kernels, const StridedMatrixRef& y, const ViewBlock& block,
+               std::byte* out);
+
 void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
                     Workspace& workspace);
 
 // Largest m that multiply_decode takes for this dtype.
 int max_decode_rows(const Kernels& kernels, DType dtype);
-// Columns of any length; x as packed by pack_decode; writes rows 0 .. m-1 of out.
+// Columns of any length; no side is a view; x as packed by pack_decode, not in tiles; writes rows
+// 0 .. m-1 of out.
 void multiply_decode(const Product& product, const std::byte* packed_x, std::int64_t m,
                      ColumnRange columns, Workspace& workspace);
 

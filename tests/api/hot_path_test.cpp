@@ -47,11 +47,15 @@ namespace {
 
 constexpr int kCalls = 200;  // traced
 
-// One rank with everything a call can have: two right sides, SwiGLU, the gathered x.
+// One rank with everything a call can have: two right sides, packed or made anew as views for each
+// call, SwiGLU, the gathered x.
+enum class Given { kPacked, kView };
+
 class Rank {
  public:
-  Rank(const Axis& axis, std::int64_t m, Options options = {})
+  Rank(const Axis& axis, std::int64_t m, Options options = {}, Given given = Given::kPacked)
       : m_(m),
+        given_(given),
         x_(static_cast<std::size_t>(m * kK), 1.0f),
         out_(static_cast<std::size_t>(m * kN)),
         gathered_(static_cast<std::size_t>(m * kK)),
@@ -61,6 +65,10 @@ class Rank {
         out_ref_(MatrixView<float>(out_.data(), m, kN)) {}
 
   void call() {
+    if (given_ == Given::kView) {
+      const MatrixView<const float> y(values_.data(), kK, kN);
+      for (Weights& weights : y_) weights = Weights::view(y);
+    }
     all_gather_matmul(plan_, x_view_, y_, std::span(&out_ref_, 1),
                       {.gathered = MatrixView<float>(gathered_.data(), m_, kK)});
   }
@@ -79,6 +87,7 @@ class Rank {
   }
 
   std::int64_t m_;
+  Given given_;
   std::vector<float> values_ = std::vector<float>(kK * kN, 0.5f);
   std::vector<float> x_, out_, gathered_;
   std::vector<Weights> y_;
@@ -89,13 +98,13 @@ class Rank {
 
 // Four ranks, so that chunks are forwarded. All of them meet before and after the counted calls: a
 // rank that is made or leaves allocates.
-void expect_no_allocation(std::int64_t m, const Options& options) {
+void expect_no_allocation(std::int64_t m, const Options& options, Given given = Given::kPacked) {
   constexpr int kRanks = 4;
   const int num_counted_calls = m > 100 ? 2 : 10;  // on an emulated processor rows are slow
   std::barrier meeting(kRanks);
   std::atomic<long> counted{0};
   run_ranks({{"tp", kRanks}}, [&](Mesh& mesh) {
-    Rank rank(mesh.axis("tp"), m, options);
+    Rank rank(mesh.axis("tp"), m, options, given);
     rank.call();
     meeting.arrive_and_wait();
     const long before = num_allocations.load();
@@ -120,6 +129,16 @@ TEST(HotPath, DoesNotAllocate) {
           expect_no_allocation(
               m, {.algorithm = algorithm, .pieces = pieces, .hosts = hosts, .threads = threads});
         }
+      }
+    }
+  }
+}
+
+TEST(HotPath, ViewsMadeForEachCallDoNotAllocate) {
+  for (const Algorithm algorithm : {Algorithm::kDirect, Algorithm::kRing}) {
+    for (const int threads : {1, 2}) {
+      for (const std::int64_t m : {4, 100, 1100}) {
+        expect_no_allocation(m, {.algorithm = algorithm, .threads = threads}, Given::kView);
       }
     }
   }

@@ -77,6 +77,7 @@ inline RandomCase random_case(unsigned seed) {
     c.failing_rank = upto(0, c.num_ranks - 1);
     c.throw_at = upto(0, 12);
   }
+  c.problem.given = pick(Given::kPacked, Given::kView, Given::kMixed);
   return c;
 }
 

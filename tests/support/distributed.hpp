@@ -16,6 +16,9 @@
 
 namespace cmm::test {
 
+// How the right sides of a problem are given to a call. kMixed: every second one is a view.
+enum class Given { kPacked, kView, kMixed };
+
 struct Problem {
   std::int64_t m = 1;
   std::int64_t k = 1;
@@ -29,6 +32,7 @@ struct Problem {
   std::vector<Activation> activations = {};
   std::vector<std::int64_t> rows = {};  // of each rank; empty: even
   unsigned seed = 1;
+  Given given = Given::kPacked;
 };
 
 // The problem's operands and the output they must give under one rule of summation.
@@ -114,14 +118,21 @@ class RankData {
     for (std::size_t side = 0; side < problem().n.size(); ++side) {
       const Range cols = columns(side);
       const Values y = part_of(reference.y(side), {0, problem().k}, cols);
-      const Values bias = part_of(reference.bias(side), {0, 1}, cols);
+      Values bias = part_of(reference.bias(side), {0, 1}, cols);
       Stored stored(problem().transposed ? transposed(y) : y, problem().dtype,
                     (problem().transposed ? problem().k : cols.size()) + 1, Flush::kEnd);
       PackOptions pack;
       pack.engine = Engine::kOwn;  // oneDNN, the default with AMX, promises no bits
       pack.transposed = problem().transposed;
       if (problem().bias) pack.bias = bias.data;
-      weights_.push_back(Weights::pack(stored.ref(), pack));
+      if (problem().given == Given::kPacked ||
+          (problem().given == Given::kMixed && side % 2 == 0)) {
+        weights_.push_back(Weights::pack(stored.ref(), pack));
+        continue;
+      }
+      weights_.push_back(Weights::view(stored.ref(), pack));
+      viewed_.push_back(std::move(stored));
+      viewed_bias_.push_back(std::move(bias));
     }
     for (std::size_t side = 0; side < reference.num_outputs(); ++side) {
       const Range cols = columns(side);
@@ -202,6 +213,8 @@ class RankData {
   Stored x_;
   Stored gathered_;
   std::vector<Weights> weights_;
+  std::vector<Stored> viewed_;  // what the views refer to
+  std::vector<Values> viewed_bias_;
   std::vector<Stored> out_;
 };
 

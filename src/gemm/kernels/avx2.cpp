@@ -249,6 +249,7 @@ constexpr TypeKernels type_kernels() {
   return {.tile = {nullptr, tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>},
           .widen = widen_function,
           .pack_rows = pack_rows<Source>,
+          .pack_columns = pack_columns<Source>,
           .decode = decode<Row>,
           .max_decode_rows = kMaxDecodeRows,
           .register_loop = register_loop,

@@ -1,4 +1,5 @@
-// Rows of x to packed f32 steps on AVX2: 8 steps of 4 rows are transposed at a time.
+// Rows of x, and columns of y, to packed f32 steps on AVX2: 8 steps of 4 rows are transposed at a
+// time.
 // Internal linkage: for avx2.cpp only.
 #pragma once
 
@@ -76,6 +77,17 @@ void pack_rows(const PackRowsArgs& args) {
     }
     for (; k < args.k; ++k, ++x, out += out_rows) {
       for (int r = 0; r < num_rows; ++r) out[r] = Source::load1(x + r * stride);
+    }
+  }
+}
+
+template <class Source>
+void pack_columns(const PackColumnsArgs& args) {
+  const auto* y = static_cast<const typename Source::Elem*>(args.y);
+  auto* out = static_cast<float*>(args.out);
+  for (std::int64_t k = 0; k < args.k; ++k, y += args.k_stride, out += kPanelColumns) {
+    for (int column = 0; column < kPanelColumns; column += 8) {
+      _mm256_store_ps(out + column, Source::load8(y + column));
     }
   }
 }

@@ -27,6 +27,7 @@ Kernels make_table() {
   table.bf16 = {.bf16_pairs = true,
                 .tile = CMM_TILE_TABLE(dot_tile),
                 .pack_rows = pack_rows<BF16PairSource>,
+                .pack_columns = pack_column_pairs,
                 .decode = decode<BF16PairRow>,
                 .max_decode_rows = kMaxDecodeRows,
                 .register_loop = register_loop<BF16PairRow>,

@@ -1,4 +1,5 @@
-// Rows of x to packed steps on AVX-512: 16 steps of 4 rows are transposed at a time.
+// Rows of x, and columns of y, to packed steps on AVX-512: 16 steps of 4 rows are transposed at a
+// time.
 // Internal linkage: see avx512_tile.hpp.
 #pragma once
 
@@ -109,6 +110,36 @@ void pack_rows(const PackRowsArgs& args) {
       store_lane<1>(transposed, num_steps, num_rows, out, args.out_rows);
       store_lane<2>(transposed, num_steps, num_rows, out, args.out_rows);
       store_lane<3>(transposed, num_steps, num_rows, out, args.out_rows);
+    }
+  }
+}
+
+template <class Source>
+void pack_columns(const PackColumnsArgs& args) {
+  const std::int64_t row_bytes = args.k_stride * Source::kElemBytes;
+  const auto* y = static_cast<const std::byte*>(args.y);
+  auto* out = static_cast<float*>(args.out);
+  for (std::int64_t k = 0; k < args.k; ++k, y += row_bytes, out += kPanelColumns) {
+    _mm512_store_ps(out, Source::load(y, 16));
+    _mm512_store_ps(out + 16, Source::load(y + 16 * Source::kElemBytes, 16));
+  }
+}
+
+// Pairs of neighbouring k, the even one in the low half.
+inline void pack_column_pairs(const PackColumnsArgs& args) {
+  const auto* y = static_cast<const std::uint16_t*>(args.y);
+  auto* out = static_cast<std::uint16_t*>(args.out);
+  for (std::int64_t k = 0; k < args.k; k += 2, y += 2 * args.k_stride, out += kPairColumns) {
+    const bool whole = k + 1 < args.k;
+    for (int half = 0; half < 2; ++half) {
+      const std::uint16_t* even = y + 16 * half;
+      const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(even));
+      const __m256i high =
+          whole ? _mm256_loadu_si256(reinterpret_cast<const __m256i*>(even + args.k_stride))
+                : _mm256_setzero_si256();
+      _mm512_store_si512(out + 32 * half,
+                         _mm512_or_si512(_mm512_cvtepu16_epi32(low),
+                                         _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16)));
     }
   }
 }

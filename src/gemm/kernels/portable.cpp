@@ -89,6 +89,15 @@ void pack_rows(const PackRowsArgs& args) {
   }
 }
 
+template <class T, float (*convert)(T)>
+void pack_columns(const PackColumnsArgs& args) {
+  auto* out = static_cast<float*>(args.out);
+  for (std::int64_t k = 0; k < args.k; ++k, out += kPanelColumns) {
+    const T* row = static_cast<const T*>(args.y) + k * args.k_stride;
+    for (int j = 0; j < kPanelColumns; ++j) out[j] = convert(row[j]);
+  }
+}
+
 float same(float value) { return value; }
 
 constexpr int kMaxDecodeRows = 16;
@@ -141,24 +150,24 @@ float register_loop(std::int64_t rounds) {
   return total;
 }
 
-template <WidenFunction widen, int k_per_128_bytes, PackRowsFunction pack>
+template <WidenFunction widen, int k_per_128_bytes, class T, float (*convert)(T)>
 constexpr TypeKernels type_kernels() {
   return {.bf16_pairs = false,
           .tile = {nullptr, tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>},
           .widen = widen,
-          .pack_rows = pack,
+          .pack_rows = pack_rows<T, convert>,
+          .pack_columns = pack_columns<T, convert>,
           .decode = decode<widen, k_per_128_bytes>,
           .max_decode_rows = kMaxDecodeRows,
           .register_loop = register_loop,
           .register_loop_flops = 2.0 * kLoopSums};
 }
 
-constexpr Kernels kTable = {
-    .isa = Isa::kPortable,
-    .f32 = type_kernels<nullptr, 1, pack_rows<float, same>>(),
-    .bf16 = type_kernels<widen_bf16, 2, pack_rows<std::uint16_t, f32_of_bf16>>(),
-    .f16 = type_kernels<widen_f16, 2, pack_rows<std::uint16_t, f32_of_f16>>(),
-    .store = store};
+constexpr Kernels kTable = {.isa = Isa::kPortable,
+                            .f32 = type_kernels<nullptr, 1, float, same>(),
+                            .bf16 = type_kernels<widen_bf16, 2, std::uint16_t, f32_of_bf16>(),
+                            .f16 = type_kernels<widen_f16, 2, std::uint16_t, f32_of_f16>(),
+                            .store = store};
 
 }  // namespace
 
