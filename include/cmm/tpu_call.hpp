@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cmm/tpu_kernel.hpp"
@@ -33,12 +34,21 @@ struct Call {
   Schedule schedule = Schedule::kAuto;
 };
 
-// Throws Error(kInvalidArgument), or Error(kUnsupported) where no kernel fits the chip.
+// What is right or wrong whatever machine it is for: shapes, block sizes above 0, axis_name,
+// collective_id. Throws Error(kInvalidArgument).
+void check(const Call& call);
+
+// All of it, for one chip. Throws Error(kInvalidArgument), or Error(kUnsupported) where no kernel
+// fits the chip.
 void validate_inputs(const Call& call, const Chip& chip);
 
 // What a valid call asks for. Both throw as validate_inputs().
 Problem problem_of(const Call& call, const Chip& chip);
 KernelOptions kernel_options_of(const Call& call, const Chip& chip);
+
+// An element type by JAX's name ("bfloat16") or that of element_name(). Throws
+// Error(kInvalidArgument), with the name of the operand and the types that there are.
+Element element_of(std::string_view operand, std::string_view dtype);
 
 // Block sizes of the reference kernel for the nearest shape it has been tuned for, made to divide
 // this one: bn divides n / P and bk divides k, both in multiples of 128.

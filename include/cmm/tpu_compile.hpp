@@ -40,6 +40,27 @@ struct Emitted {
 Emitted emit_kernel(const Problem& problem, const Chip& chip, const KernelOptions& kernel = {},
                     const EmitOptions& options = {});
 
+// The custom call alone, for a program that has a module of its own, as JAX does. Each device gives
+//   the table, where there is one: a constant int32 vector;
+//   x [ceil(m / P), k], and y [k, n / P] or [n / P, k] of each right side, each with zeros added
+//     below and to the right up to the operand's shape [rows, ...].
+// The call returns out [P * rows, ...] of each right side, then x of all devices [P * rows, ...]
+// where it is gathered, then scratch in HBM that nobody wants. Of each device's `rows` rows the
+// first ceil(m / P) count, and of the columns as many as were asked for. All are row-major.
+struct Tensor {
+  Element element = Element::kF32;
+  std::vector<std::int64_t> shape;
+};
+struct CustomCall {
+  std::string name;                 // of the kernel
+  std::string config;               // backend_config of a call of tpu_custom_call
+  std::vector<std::int32_t> table;  // the first operand; empty: there is none
+  std::vector<Tensor> operands;     // x and the right sides
+  std::vector<Tensor> results;      // with the scratch
+};
+CustomCall custom_call(const Problem& problem, const Chip& chip, const KernelOptions& kernel = {},
+                       const EmitOptions& options = {});
+
 struct CompileOptions {
   EmitOptions emit;
   std::vector<int> slice;    // in chips, as {2, 4} or {2, 2, 1}; empty: the smallest that will do
@@ -86,5 +107,15 @@ struct Compilation {
 };
 Compilation compile_kernel(const Problem& problem, const Chip& chip,
                            const KernelOptions& kernel = {}, const CompileOptions& options = {});
+
+// Where a device is: its chip's place on the network, and which of the chip's cores it is.
+struct DevicePlace {
+  std::vector<int> chip;  // x, y, z
+  int core = 0;
+};
+// The devices, by their positions in `devices`, in an order in which each and the first after the
+// last is on the chip of the one before it or beside it, where they fill a box that has such an
+// order. Throws Error(kInvalidArgument): two at one place, or places that are too far apart.
+std::vector<int> ring_order(const std::vector<DevicePlace>& devices);
 
 }  // namespace cmm::tpu

@@ -4,4 +4,5 @@ NB_MODULE(_core, module) {
   cmm::python::bind_errors(module);
   cmm::python::bind_ranks(module);
   cmm::python::bind_matmul(module);
+  cmm::python::bind_tpu(module);
 }

@@ -11,5 +11,6 @@ namespace cmm::python {
 void bind_errors(nanobind::module_& module);
 void bind_ranks(nanobind::module_& module);   // Mesh, Axis, Memory
 void bind_matmul(nanobind::module_& module);  // Matrix, Weights, Plan, the calls
+void bind_tpu(nanobind::module_& module);     // tpu: Problem, custom_call, describe, verify
 
 }  // namespace cmm::python

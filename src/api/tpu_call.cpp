@@ -30,13 +30,12 @@ constexpr std::array<JaxName, 4> kJaxNames = {{{"float32", Element::kF32},
                                                {"float8_e4m3fn", Element::kF8E4M3},
                                                {"int8", Element::kS8}}};
 
-Element element_of(const std::string& operand, const std::string& dtype) {
+// Two names of one type are the same; a type that no kernel multiplies is another's affair.
+std::string_view same_name(std::string_view dtype) {
   for (const JaxName& known : kJaxNames) {
-    if (known.name == dtype || element_name(known.element) == dtype) return known.element;
+    if (known.name == dtype) return element_name(known.element);
   }
-  std::string names;
-  for (const JaxName& known : kJaxNames) names += cat(names.empty() ? "" : ", ", known.name);
-  refuse(cat(operand, " has dtype ", dtype, "; the kernels multiply ", names));
+  return dtype;
 }
 
 void check_shapes(const Call& call) {
@@ -45,14 +44,21 @@ void check_shapes(const Call& call) {
       refuse(cat(operand, " has shape ", shape_text(*shape), "; it must have 2 dimensions"));
     }
   }
-  if (call.x_dtype != call.y_dtype &&
-      element_of("x", call.x_dtype) != element_of("y", call.y_dtype)) {
+  if (same_name(call.x_dtype) != same_name(call.y_dtype)) {
     refuse(
         cat("x is ", call.x_dtype, " and y is ", call.y_dtype, "; both must have the same dtype"));
   }
   const std::int64_t k = call.x_shape[1];
   const std::int64_t k_of_y = call.y_shape[call.rhs_transpose ? 1 : 0];
-  if (k == k_of_y) return;
+  if (k == k_of_y) {
+    const std::int64_t n = call.y_shape[call.rhs_transpose ? 0 : 1];
+    for (const auto& [name, extent] : {std::pair{"m", call.x_shape[0]}, {"k", k}, {"n", n}}) {
+      if (extent > 0) continue;
+      refuse(cat(name, " is ", extent, ", as x is ", shape_text(call.x_shape), " and y is ",
+                 shape_text(call.y_shape), "; all extents must be at least 1"));
+    }
+    return;
+  }
   const bool other_way = k == call.y_shape[call.rhs_transpose ? 0 : 1];
   refuse(
       cat("x is ", shape_text(call.x_shape), ", so k is ", k, "; y is ", shape_text(call.y_shape),
@@ -95,7 +101,6 @@ void check_collective_id(const Call& call, int num_devices) {
 }
 
 Problem stated_problem(const Call& call) {
-  check_shapes(call);
   Problem problem;
   problem.axis = axis_of(call);
   problem.mesh.clear();
@@ -127,11 +132,26 @@ KernelOptions stated_options(const Call& call) {
 
 }  // namespace
 
+Element element_of(std::string_view operand, std::string_view dtype) {
+  for (const JaxName& known : kJaxNames) {
+    if (known.name == dtype || element_name(known.element) == dtype) return known.element;
+  }
+  std::string names;
+  for (const JaxName& known : kJaxNames) names += cat(names.empty() ? "" : ", ", known.name);
+  refuse(cat(operand, " has dtype ", dtype, "; the kernels multiply ", names));
+}
+
+void check(const Call& call) {
+  check_shapes(call);
+  check_collective_id(call, call.mesh[static_cast<std::size_t>(axis_of(call))].size);
+  stated_options(call);
+}
+
 void validate_inputs(const Call& call, const Chip& chip) {
+  check(call);
   const Problem problem = stated_problem(call);
   check_split(call, problem);
   check(problem);
-  check_collective_id(call, problem.num_devices());
   const KernelOptions options = stated_options(call);
   if (options.schedule == Schedule::kSequential) {
     refuse("the sequential schedule is no kernel; leave the schedule open, or name another");

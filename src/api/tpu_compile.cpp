@@ -12,6 +12,7 @@
 #include "sim/tile_walk.hpp"
 #include "tpu/aot/compile.hpp"
 #include "tpu/aot/schedule_report.hpp"
+#include "tpu/aot/slice.hpp"
 #include "tpu/emit/custom_call.hpp"
 #include "tpu/emit/stablehlo.hpp"
 
@@ -102,6 +103,24 @@ Wrapper parse_wrapper(std::string_view name) {
               cat("wrapper is '", name, "'; give sdy, gspmd or replica"));
 }
 
+CustomCall custom_call(const Problem& problem, const Chip& chip, const KernelOptions& kernel,
+                       const EmitOptions& options) {
+  const Kernel made = make_kernel(problem, whole_device(chip), kernel).kernel;
+  aot::check_kernel(made, chip);
+  CustomCall call{.name = made.program.name,
+                  .config = emit::custom_call(made.program, chip, body_of(options)).config,
+                  .table = made.table,
+                  .operands = {},
+                  .results = {}};
+  for (const Buffer& buffer : made.program.buffers) {
+    const Tensor tensor{.element = buffer.element, .shape = buffer.shape};
+    if (buffer.role == Role::kInput) call.operands.push_back(tensor);
+    if (buffer.role == Role::kOutput) call.results.push_back(tensor);
+  }
+  if (!call.table.empty()) call.operands.erase(call.operands.begin());
+  return call;
+}
+
 Emitted emit_kernel(const Problem& problem, const Chip& chip, const KernelOptions& kernel,
                     const EmitOptions& options) {
   const Kernel made = make_kernel(problem, whole_device(chip), kernel).kernel;
@@ -121,6 +140,19 @@ Emitted emit_kernel(const Problem& problem, const Chip& chip, const KernelOption
                                               : made.program.notes[static_cast<std::size_t>(note)]);
   }
   return emitted;
+}
+
+std::vector<int> ring_order(const std::vector<DevicePlace>& devices) {
+  std::vector<aot::DeviceAt> places;
+  for (const DevicePlace& device : devices) {
+    if (device.chip.size() != 3) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat("a chip's place has ", device.chip.size(), " numbers; give x, y and z"));
+    }
+    places.push_back(
+        {.chip = {device.chip[0], device.chip[1], device.chip[2]}, .core = device.core});
+  }
+  return aot::ring_order(places);
 }
 
 Compilation compile_kernel(const Problem& problem, const Chip& chip, const KernelOptions& kernel,

@@ -185,7 +185,26 @@ TEST(TpuCall, ReturnsSumsOfInt8AsInt32) {
   call.schedule = Schedule::kReference;
   expect_in(refusal(call, [](Call&) {}), "int32");
   expect_in(refusal(valid(), [](Call& c) { c.x_dtype = "int8"; }), "x is int8 and y is bfloat16");
-  expect_in(refusal(valid(), [](Call& c) { c.x_dtype = "float16"; }), "x has dtype float16");
+  expect_in(refusal(valid(), [](Call& c) { c.x_dtype = c.y_dtype = "float16"; }),
+            "x has dtype float16");
+  EXPECT_EQ(refusal(valid(), [](Call& c) { c.x_dtype = "bf16"; }), "");
+}
+
+TEST(TpuCall, IsCheckedWithoutAChip) {
+  Call call = valid();
+  call.x_dtype = call.y_dtype = "float16";  // no type of a TPU's, and no matter here
+  EXPECT_EQ(text_of_error([&] { check(call); }), "");
+  call.y_shape[0] = 512;
+  expect_in(text_of_error([&] { check(call); }), "they must be equal");
+  call = valid();
+  call.y_shape[1] = 0;
+  expect_in(text_of_error([&] { check(call); }), "n is 0");
+  call = valid();
+  call.collective_id.reset();
+  expect_in(text_of_error([&] { check(call); }), "collective_id is None");
+  call = valid();
+  call.bn = 0;
+  expect_in(text_of_error([&] { check(call); }), "bn is 0");
 }
 
 TEST(TpuCall, OnAMeshOfTwoAxesIsTaken) {

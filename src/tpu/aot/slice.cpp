@@ -214,6 +214,52 @@ std::vector<DeviceAt> place_devices(const Slice& slice, const Ring& ring) {
   return places;
 }
 
+std::vector<int> ring_order(std::span<const DeviceAt> devices) {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument, cat("places of devices: ", what));
+  };
+  constexpr std::int64_t kMostPlaces = 1 << 20;
+  if (devices.empty()) refuse("there are none");
+  DeviceAt low = devices[0], high = devices[0];
+  for (const DeviceAt& device : devices) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      low.chip[d] = std::min(low.chip[d], device.chip[d]);
+      high.chip[d] = std::max(high.chip[d], device.chip[d]);
+    }
+    low.core = std::min(low.core, device.core);
+    high.core = std::max(high.core, device.core);
+  }
+  Slice slice;
+  if (high.core - low.core >= kMostPlaces) refuse("a chip has more than a million");
+  slice.devices_per_chip = static_cast<int>(high.core - low.core + 1);
+  std::int64_t places = slice.devices_per_chip;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t extent = high.chip[d] - low.chip[d] + 1;
+    if (extent > kMostPlaces / places) refuse("they lie in a box of more than a million");
+    slice.chips.push_back(static_cast<int>(extent));
+    places *= extent;
+  }
+  const auto number = [&](const DeviceAt& at) {  // of a place in the box
+    std::int64_t place = at.core;
+    for (std::size_t d = 0; d < 3; ++d) place = place * slice.chips[d] + at.chip[d];
+    return static_cast<std::size_t>(place);
+  };
+  std::vector<int> device_at(static_cast<std::size_t>(places), -1);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    DeviceAt at = devices[i];
+    for (std::size_t d = 0; d < 3; ++d) at.chip[d] -= low.chip[d];
+    at.core -= low.core;
+    int& device = device_at[number(at)];
+    if (device >= 0) refuse(cat("devices ", device, " and ", i, " are at the same"));
+    device = static_cast<int>(i);
+  }
+  std::vector<int> order;
+  for (const DeviceAt& at : ring_order(slice, static_cast<int>(places))) {
+    if (const int device = device_at[number(at)]; device >= 0) order.push_back(device);
+  }
+  return order;
+}
+
 void check_assignment(const Slice& slice, const Ring& ring, std::span<const int> assignment) {
   const auto refuse = [](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, cat("device assignment: ", what));

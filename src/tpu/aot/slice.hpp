@@ -25,6 +25,11 @@ Slice make_slice(const Chip& chip, const std::vector<int>& extents, int num_devi
 // chips where that can be. What number a device has there is libtpu's affair.
 std::vector<DeviceAt> place_devices(const Slice& slice, const Ring& ring);
 
+// The same for one ring of devices that are there already, by their positions in `devices`: the
+// order of the smallest slice that holds them, less those that are not among them. Throws
+// Error(kInvalidArgument).
+std::vector<int> ring_order(std::span<const DeviceAt> devices);
+
 // Of numbers of devices of the slice, one for each device of the mesh. Throws
 // Error(kInvalidArgument): too few or many, out of range, twice the same. libtpu takes all of
 // these.

@@ -93,6 +93,56 @@ TEST(Slice, RingsRunAlongNeighbours) {
   expect_places(make_slice(chip("v6e"), {1, 8}, 8), {.mesh = {8}}, 7);
 }
 
+// Devices in any order, elsewhere on the torus.
+std::vector<DeviceAt> shuffled_box(std::array<int, 3> box, int cores) {
+  std::vector<DeviceAt> devices;
+  for (int x = 0; x < box[0]; ++x) {
+    for (int core = 0; core < cores; ++core) {
+      for (int y = box[1]; y-- > 0;) {
+        for (int z = 0; z < box[2]; ++z) {
+          devices.push_back({.chip = {x + 4, y + 2, z + 1}, .core = core});
+        }
+      }
+    }
+  }
+  return devices;
+}
+int longest_hop_in_order(const std::vector<DeviceAt>& devices) {
+  std::vector<DeviceAt> ordered;
+  std::set<int> seen;
+  for (const int i : ring_order(devices)) {
+    EXPECT_TRUE(seen.insert(i).second);
+    ordered.push_back(devices.at(static_cast<std::size_t>(i)));
+  }
+  EXPECT_EQ(ordered.size(), devices.size());
+  return longest_hop({.mesh = {static_cast<int>(ordered.size())}}, ordered);
+}
+
+TEST(Slice, DevicesThatAreThereAreOrderedAlongNeighbours) {
+  EXPECT_EQ(longest_hop_in_order(shuffled_box({1, 1, 1}, 2)), 0);
+  for (const std::array<int, 3> box : {std::array{2, 2, 1},
+                                       {2, 4, 1},
+                                       {4, 4, 1},
+                                       {4, 2, 1},
+                                       {2, 2, 2},
+                                       {3, 4, 1},
+                                       {2, 3, 3},
+                                       {1, 2, 1}}) {
+    for (const int cores : {1, 2}) {
+      EXPECT_EQ(longest_hop_in_order(shuffled_box(box, cores)), 1) << box[0] << box[1] << box[2];
+    }
+  }
+  EXPECT_EQ(longest_hop_in_order(shuffled_box({1, 8, 1}, 1)), 7);  // a line: back to its begin
+  std::vector<DeviceAt> part = shuffled_box({2, 2, 1}, 1);
+  part.pop_back();
+  EXPECT_EQ(longest_hop_in_order(part), 2);
+  part.push_back(part[0]);
+  expect_has(refusal([&] { ring_order(part); }), "devices 0 and 3 are at the same");
+  part.back().chip[0] = std::int64_t{1} << 40;
+  expect_has(refusal([&] { ring_order(part); }), "more than a million");
+  expect_has(refusal([] { ring_order({}); }), "there are none");
+}
+
 TEST(Slice, RefusesAssignmentsThatLibtpuTakes) {
   const Slice slice = make_slice(chip("v6e"), {}, 4);
   const Ring ring{.mesh = {4}};

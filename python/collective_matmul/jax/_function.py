@@ -1,0 +1,220 @@
+"""The public functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+
+from collective_matmul.errors import InvalidArgumentError
+from collective_matmul.jax import _local, _rings, _tpu
+from collective_matmul.jax._config import DEADLINE_SECONDS, Config, check_operands, make_config
+
+Mesh = jax.sharding.Mesh | jax.sharding.AbstractMesh
+
+
+def all_gather_matmul(
+    x: jax.Array,
+    y: jax.Array | Sequence[jax.Array],
+    mesh: Mesh,
+    axis_name: str,
+    collective_id: int | None = 0,
+    bn: int | None = None,
+    bk: int | None = None,
+    rhs_transpose: bool = False,
+    *,
+    algorithm: str | None = None,
+    return_gathered: bool = False,
+    activation: str | Sequence[str] | None = None,
+    swiglu: bool = False,
+    out_dtype: jax.typing.DTypeLike | None = None,
+    batch_axis: str | None = None,
+    chip: str | None = None,
+    deadline_seconds: float = DEADLINE_SECONDS,
+):
+    """all_gather(x) @ y, the gather hidden behind the product.
+
+    x is sharded by rows over ``axis_name``, y by columns; so is the result. Over the mesh's other
+    axes all of them are replicated, but for ``batch_axis``. Operands that are sharded in another
+    way are moved first. Works inside and outside of jit, in scan, remat and vmap (one call for
+    each element), and has a gradient; for the inside of a shard_map of your own there is
+    ``all_gather_matmul_local``.
+
+    Args:
+        x: [m, k]. Any m: rows are padded to a multiple of the devices and cut off again.
+        y: [k, n], or [n, k] with ``rhs_transpose``; or a list of such, which share one gather.
+        mesh: devices; the kernel's ring runs along ``axis_name`` of it.
+        axis_name: axis of the mesh along which x is gathered.
+        collective_id: TPU: number of the barrier semaphore. Calls along one axis may share it; a
+            kernel with other neighbours needs another.
+        bn, bk: TPU: block sizes of the reference kernel, and the choice of that kernel; bn divides
+            n / P, bk divides k, in multiples of 128. Not looked at on a CPU.
+        rhs_transpose: y is [n, k].
+        algorithm: None: the best known. CPU: "direct", "ring", "bidirectional",
+            "recursive_doubling". TPU: "wavefront", "reference". Both: "sequential", which is XLA's
+            own gather followed by its product.
+        return_gathered: also return all_gather(x), [m, k], replicated over ``axis_name``.
+        activation: "relu", "gelu_tanh", "gelu_erf" or "silu" of the f32 sums, before they are
+            rounded; one name, or one for each right side ("none" among them).
+        swiglu: y is [gate, up], and the result silu(x @ gate) * (x @ up).
+        out_dtype: type of the result; None: that of x, and int32 of int8.
+        batch_axis: another axis of the mesh over which rows of x are sharded too; each of its
+            devices has a batch of its own. x is sharded by P((batch_axis, axis_name), None), the
+            result by P(batch_axis, axis_name).
+        chip: TPU: "v4", "v5e", "v5p", "v6e" or "7x", where the mesh's devices do not say it.
+        deadline_seconds: CPU: how long a call may wait for other devices.
+
+    Returns:
+        out [m, n]; a list of them where y is a list (with ``swiglu`` one array); with
+        ``return_gathered`` a pair of that and x.
+
+    Raises:
+        InvalidArgumentError: an argument is wrong; the message says what would be right.
+        UnsupportedError: there is no kernel for this type or chip.
+    """
+    if getattr(jax.sharding.get_abstract_mesh(), "manual_axes", ()):
+        raise InvalidArgumentError(
+            "all_gather_matmul is called inside a shard_map; it has a shard_map of its own. "
+            "Inside, call all_gather_matmul_local on the device's parts"
+        )
+    x, ys = jnp.asarray(x), _right_sides(y)
+    config = make_config(
+        mesh,
+        axis_name,
+        len(ys),
+        collective_id=collective_id,
+        bn=bn,
+        bk=bk,
+        rhs_transpose=rhs_transpose,
+        algorithm=algorithm,
+        return_gathered=return_gathered,
+        activation=activation,
+        swiglu=swiglu,
+        out_dtype=out_dtype,
+        chip=chip,
+        deadline_seconds=deadline_seconds,
+    )
+    check_operands(config, x, ys)
+    if batch_axis is not None and batch_axis not in config.other_axes:
+        others = ", ".join(repr(name) for name in config.other_axes) or "none"
+        raise InvalidArgumentError(
+            f"batch_axis is {batch_axis!r}; it must be another axis of the mesh than "
+            f"{axis_name!r}, of which there are: {others}"
+        )
+    _rings.warn_of_long_hops(mesh, axis_name)
+    return _packed(config, y, _sharded(config, mesh, batch_axis, x, ys))
+
+
+def all_gather_matmul_local(
+    x: jax.Array,
+    y: jax.Array | Sequence[jax.Array],
+    axis_name: str,
+    *,
+    mesh: Mesh | None = None,
+    collective_id: int | None = 0,
+    bn: int | None = None,
+    bk: int | None = None,
+    rhs_transpose: bool = False,
+    algorithm: str | None = None,
+    return_gathered: bool = False,
+    activation: str | Sequence[str] | None = None,
+    swiglu: bool = False,
+    out_dtype: jax.typing.DTypeLike | None = None,
+    chip: str | None = None,
+    deadline_seconds: float = DEADLINE_SECONDS,
+):
+    """The part of one device of ``all_gather_matmul``, for the inside of a shard_map.
+
+    Collective: every device of the axis calls it, the same number of times and in the same order.
+    All axes of the mesh must be manual there.
+
+    Args:
+        x: [m / P, k], the device's rows; equally many on all devices.
+        y: [k, n / P], or [n / P, k] with ``rhs_transpose``; or a list of such.
+        axis_name: axis of the mesh along which x is gathered.
+        mesh: that of the shard_map; None: as the shard_map says. Needed for the TPU's name with
+            versions of JAX whose shard_map does not tell it; ``chip`` does as well.
+
+    The others are those of ``all_gather_matmul``, and so are errors.
+
+    Returns:
+        out [m, n / P], and with ``return_gathered`` x [m, k], arranged as by ``all_gather_matmul``.
+    """
+    mesh = mesh if mesh is not None else jax.sharding.get_abstract_mesh()
+    if axis_name not in mesh.shape:
+        axes = ", ".join(repr(name) for name in mesh.shape) or "none"
+        raise InvalidArgumentError(
+            f"axis_name is {axis_name!r}, but the axes of this shard_map are: {axes}; outside of "
+            "a shard_map, call all_gather_matmul"
+        )
+    ys = _right_sides(y)
+    config = make_config(
+        mesh,
+        axis_name,
+        len(ys),
+        collective_id=collective_id,
+        bn=bn,
+        bk=bk,
+        rhs_transpose=rhs_transpose,
+        algorithm=algorithm,
+        return_gathered=return_gathered,
+        activation=activation,
+        swiglu=swiglu,
+        out_dtype=out_dtype,
+        chip=chip,
+        deadline_seconds=deadline_seconds,
+    )
+    check_operands(config, x, ys)
+    return _packed(config, y, _local.call(config, x, ys))
+
+
+def _right_sides(y) -> tuple:
+    ys = tuple(y) if isinstance(y, (list, tuple)) else (y,)
+    if not ys:
+        raise InvalidArgumentError("y is an empty list; give at least one right side")
+    return tuple(jnp.asarray(each) for each in ys)
+
+
+def _packed(config: Config, y, results: tuple):
+    """As the caller gave y: an array for an array, a list for a list."""
+    outs, gathered = list(results), None
+    if config.return_gathered:
+        gathered = outs.pop()
+    out = outs if isinstance(y, (list, tuple)) and not config.swiglu else outs[0]
+    return (out, gathered) if config.return_gathered else out
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _sharded(config: Config, mesh: Mesh, batch_axis: str | None, x, ys: tuple) -> tuple:
+    """Of matrices of all devices: pads to equal parts, runs each device's part, cuts."""
+    axis = config.axis_name
+    m, k = x.shape
+    n_of_y = 0 if config.rhs_transpose else 1
+    row_parts = config.num_ranks * (dict(config.mesh_axes)[batch_axis] if batch_axis else 1)
+    x = _padded(x, 0, row_parts)
+    padded = tuple(_padded(y, n_of_y, config.num_ranks) for y in ys)
+    rows = P((batch_axis, axis) if batch_axis else axis, None)
+    num_outs = 1 if config.swiglu else len(ys)
+    out_specs = [P(batch_axis, axis)] * num_outs + [P(batch_axis, None)] * config.return_gathered
+    results = jax.shard_map(
+        functools.partial(_local.call, config),
+        mesh=mesh,
+        in_specs=(rows, (P(axis, None) if config.rhs_transpose else P(None, axis),) * len(ys)),
+        out_specs=tuple(out_specs),
+        check_vma=False,
+    )(x, padded)
+    cols = [y.shape[n_of_y] for y in ys[:num_outs]] + [k] * config.return_gathered
+    return tuple(_cut(result, (m, c)) for result, c in zip(results, cols))
+
+
+def _padded(a, dimension: int, parts: int):
+    """Zeros at the end, so that there are `parts` equal parts."""
+    missing = -a.shape[dimension] % parts
+    return a if missing == 0 else jnp.pad(a, [(0, missing * (i == dimension)) for i in range(2)])
+
+
+def _cut(a, shape: tuple[int, int]):
+    return a if a.shape == shape else a[: shape[0], : shape[1]]
