@@ -97,7 +97,14 @@ void bind_ranks(nb::module_& module) {
       .def_prop_ro("num_ranks", &Mesh::num_ranks)
       .def("axis", &Mesh::axis, "name"_a)
       .def("allocate", &Mesh::allocate, "bytes"_a, Released())
-      .def("abort", &Mesh::abort, "reason"_a, Released());
+      .def_prop_ro("axes",
+                   [](const Mesh& mesh) {
+                     Axes axes;
+                     for (const AxisSize& axis : mesh.axes()) axes.emplace_back(axis.name, axis.size);
+                     return axes;
+                   })
+      .def("abort", &Mesh::abort, "reason"_a, Released())
+      .def("leave", [](Mesh& mesh) { mesh.leave("its body returned"); });
 }
 
 }  // namespace cmm::python

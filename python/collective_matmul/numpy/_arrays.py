@@ -1,0 +1,72 @@
+"""Arrays as matrices of the extension module: checks that come before any data moves."""
+
+import numpy as np
+from ml_dtypes import bfloat16
+
+from collective_matmul import _core
+from collective_matmul.errors import InvalidArgumentError
+
+_NAMES = {np.dtype(np.float32): "f32", np.dtype(bfloat16): "bf16", np.dtype(np.float16): "f16"}
+_DTYPES = {name: dtype for dtype, name in _NAMES.items()}
+
+
+def dtype_name(dtype: np.dtype | type | str, what: str) -> str:
+    """The library's name of an element type, which may be given by that name, too."""
+    if isinstance(dtype, str) and dtype in _DTYPES:
+        return dtype
+    try:
+        return _NAMES[np.dtype(dtype)]
+    except (KeyError, TypeError):
+        raise InvalidArgumentError(
+            f"{what} is {dtype}; it must be numpy.float32, numpy.float16 or ml_dtypes.bfloat16"
+        ) from None
+
+
+def dtype_of(name: str) -> np.dtype:
+    return _DTYPES[name]
+
+
+def strided(array: np.ndarray, what: str) -> _core.Matrix:
+    """Any strides, as y may have them."""
+    if not isinstance(array, np.ndarray):
+        raise InvalidArgumentError(f"{what} is {type(array).__name__}; it must be a numpy.ndarray")
+    name = _NAMES.get(array.dtype)
+    if name is None:
+        raise InvalidArgumentError(
+            f"{what} holds {array.dtype}; it must hold numpy.float32, numpy.float16 or "
+            f"ml_dtypes.bfloat16 in this machine's byte order ({what}.astype(...) converts it)"
+        )
+    if array.ndim != 2:
+        raise InvalidArgumentError(
+            f"{what} has the shape {array.shape}; it must have two dimensions"
+        )
+    rows, cols = array.shape
+    size = array.itemsize
+    # The strides of an empty array may be anything.
+    row_bytes, col_bytes = array.strides if array.size else (cols * size, size)
+    if row_bytes % size or col_bytes % size or not array.flags.aligned:
+        raise InvalidArgumentError(
+            f"{what} has elements of {size} bytes that do not lie at multiples of {size} bytes; "
+            f"{what}.copy() is aligned"
+        )
+    address = array.__array_interface__["data"][0]
+    return _core.Matrix(address, name, rows, cols, row_bytes // size, col_bytes // size)
+
+
+def row_major(array: np.ndarray, what: str, *, written: bool = False) -> _core.Matrix:
+    """Elements of a row side by side and rows in ascending order, as x and results must lie."""
+    matrix = strided(array, what)
+    rows, cols = array.shape
+    row_bytes, col_bytes = array.strides
+    size = array.itemsize
+    if array.size and (
+        (cols > 1 and col_bytes != size) or (rows > 1 and row_bytes < cols * size)
+    ):
+        raise InvalidArgumentError(
+            f"{what} [{rows}, {cols}] has strides of {row_bytes} and {col_bytes} bytes; the "
+            f"elements of a row must lie side by side ({size} bytes apart), and the rows one after "
+            f"the other: numpy.ascontiguousarray({what}) does"
+        )
+    if written and not array.flags.writeable:
+        raise InvalidArgumentError(f"{what} is read-only; results are written to it")
+    return matrix

@@ -1,0 +1,266 @@
+"""Weights, plans and calls of one rank."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from collective_matmul import _core
+from collective_matmul.errors import InvalidArgumentError
+from collective_matmul.numpy._arrays import dtype_name, dtype_of, row_major, strided
+from collective_matmul.numpy._mesh import DEADLINE_SECONDS, Axis
+
+
+class Weights:
+    """One rank's columns of one right side, y [k, n_local], packed once per layer. Immutable."""
+
+    def __init__(self, core: _core.Weights) -> None:
+        self._core = core
+
+    @staticmethod
+    def pack(
+        y: np.ndarray,
+        *,
+        transposed: bool = False,
+        bias: np.ndarray | Sequence[float] | None = None,
+        engine: str = "auto",
+    ) -> "Weights":
+        """Copies y into panels; y is not needed afterwards. Not collective.
+
+        Args:
+            y: [k, n_local], or [n_local, k] if transposed; float32, float16 or bfloat16; any
+                strides.
+            bias: [n_local], added to every row of the product before the activation, in float32.
+            engine: "own", whose result is defined bit by bit, "onednn" where this build has it, or
+                "auto".
+
+        Raises:
+            InvalidArgumentError, OutOfMemoryError, UnsupportedError.
+        """
+        matrix = strided(y, "y")
+        added: list[float] = []
+        if bias is not None:
+            row = np.asarray(bias, np.float32)
+            n = y.shape[0 if transposed else 1]
+            if row.shape != (n,):
+                raise InvalidArgumentError(f"bias has the shape {row.shape}; it must be ({n},)")
+            added = row.tolist()
+        return Weights(_core.Weights.pack(matrix, transposed, added, engine))
+
+    @property
+    def k(self) -> int:
+        return self._core.k
+
+    @property
+    def n(self) -> int:
+        return self._core.n
+
+    @property
+    def dtype(self) -> np.dtype:
+        return dtype_of(self._core.dtype)
+
+    @property
+    def bytes(self) -> int:
+        """Memory that is held."""
+        return self._core.bytes
+
+    @property
+    def engine(self) -> str:
+        return self._core.engine
+
+    def __repr__(self) -> str:
+        return f"<Weights [{self.k}, {self.n}] {self.dtype}, engine {self.engine!r}>"
+
+
+class Plan:
+    """One rank's handle on everything that a product of one shape needs. ``plan`` makes these.
+
+    A plan runs one call at a time.
+    """
+
+    def __init__(
+        self,
+        core: _core.Plan,
+        axis: Axis,
+        m: int,
+        k: int,
+        n_out: tuple[int, ...],
+        dtype: str,
+        out_dtype: str,
+        swiglu: bool,
+    ) -> None:
+        self._core = core
+        self._axis = axis
+        self._m = m
+        self._k = k
+        self._n_out = n_out  # columns of each result
+        self._dtype = dtype_of(dtype)
+        self._out_dtype = dtype_of(out_dtype)
+        self._swiglu = swiglu
+
+    @property
+    def axis(self) -> Axis:
+        return self._axis
+
+    @property
+    def m(self) -> int:
+        """Rows of the gathered x, at most."""
+        return self._m
+
+    @property
+    def algorithm(self) -> str:
+        """What has been chosen: "direct", "ring", "bidirectional", "recursive_doubling", ..."""
+        return self._core.algorithm
+
+    def rows_of(self, rank: int, m: int | None = None) -> int:
+        """Rows of x that a rank holds when the whole x has m rows (default: the plan's)."""
+        return self._core.rows_of(rank, self._m if m is None else m)
+
+    def explain(self) -> _core.Explanation:
+        """What was chosen and why, and what a call is expected to cost. Not collective.
+
+        The first explanation in a process measures the machine, which takes most of a second.
+        """
+        return self._core.explain()
+
+    def picture(self) -> str:
+        """Who sends which chunk to whom in which step. InvalidArgumentError for over 8 ranks."""
+        return self._core.picture()
+
+    def __call__(
+        self,
+        x_local: np.ndarray,
+        y: Weights | Sequence[Weights],
+        out: np.ndarray | Sequence[np.ndarray] | None = None,
+        *,
+        gathered: np.ndarray | None = None,
+        m: int | None = None,
+    ) -> Any:
+        """out = epilogue(all_gather(x) @ y). Collective over the plan's axis.
+
+        Peers read x_local while the call runs and no longer once it has returned.
+
+        Args:
+            x_local: [rows_of(rank, m), k], this rank's rows; elements of a row side by side.
+            y: one for each right side.
+            out: [m, n_local] for each right side (SwiGLU: one), to be overwritten; rows may have
+                any distance; must not overlap x_local of any rank. Made where it is not given.
+            gathered: [m, k], of the dtype of x: receives the gathered x in rank order.
+            m: rows of the gathered x, where out is not given: at most the plan's, its default.
+
+        Returns:
+            out; an array where y is one Weights, or with SwiGLU, else a tuple.
+
+        Raises:
+            InvalidArgumentError: before any data moves. The mesh is then dead for all ranks, since
+                the peers already wait: they get PeerFailedError with the reason.
+            BusyError, DeadlineError, PeerFailedError, MeshDeadError.
+        """
+        try:
+            sides = [side._core for side in _list_of(y, Weights, "y")]
+            x = row_major(x_local, "x_local")
+            if out is None:
+                rows = self._m if m is None else m
+                outs = [np.empty((rows, n), self._out_dtype) for n in self._n_out]
+            else:
+                outs = _list_of(out, np.ndarray, "out")
+            matrices = [row_major(each, "out", written=True) for each in outs]
+            gathered_x = None if gathered is None else row_major(gathered, "gathered", written=True)
+        except Exception as error:
+            self._axis._mesh.abort(str(error))  # the peers may wait already
+            raise
+        _core.all_gather_matmul(self._core, x, sides, matrices, gathered_x)
+        return outs[0] if self._swiglu or isinstance(y, Weights) else tuple(outs)
+
+    def all_gather(self, x_local: np.ndarray, gathered: np.ndarray | None = None) -> np.ndarray:
+        """The gather alone: returns gathered [m, k], all ranks' rows in rank order. Collective,
+        with the rules and errors of a call."""
+        try:
+            if gathered is None:
+                gathered = np.empty((self._m, self._k), self._dtype)
+            x, target = row_major(x_local, "x_local"), row_major(gathered, "gathered", written=True)
+        except Exception as error:
+            self._axis._mesh.abort(str(error))
+            raise
+        _core.all_gather(self._core, x, target)
+        return gathered
+
+    def __repr__(self) -> str:
+        return (
+            f"<Plan m={self._m} k={self._k} n_local={list(self._n_out)} {self._dtype} -> "
+            f"{self._out_dtype}, {self.algorithm}, {self._axis!r}>"
+        )
+
+
+def plan(
+    axis: Axis,
+    *,
+    m: int,
+    k: int,
+    n_local: int | Sequence[int],
+    dtype: Any = np.float32,
+    out_dtype: Any = None,
+    rows: Sequence[int] = (),
+    activations: Sequence[str] = (),
+    swiglu: bool = False,
+    algorithm: str = "auto",
+    pieces: int = 0,
+    threads: int = 1,
+    native_bf16: bool = True,
+    deadline_seconds: float = DEADLINE_SECONDS,
+) -> Plan:
+    """Makes what every call of one shape uses. Collective over the axis.
+
+    Args:
+        m: rows of the gathered x; the plan serves fewer, too, unless rows are given.
+        k: columns of x.
+        n_local: this rank's columns of y, or of each right side; may differ between ranks.
+        dtype: of x and y: numpy.float32, numpy.float16 or ml_dtypes.bfloat16.
+        out_dtype: of the results; default: dtype.
+        rows: rows of x on each rank, summing to m; default: m split evenly, the first m % P ranks
+            hold one more.
+        activations: "none", "relu", "gelu_tanh", "gelu_erf" or "silu" for each right side.
+        swiglu: two right sides gate and up, one result silu(x @ gate) * (x @ up).
+        algorithm: "auto", "direct", "ring", "bidirectional", "recursive_doubling" or
+            "hierarchical"; the ranks must agree.
+        pieces: chunks that a rank's rows travel in; 0: the plan decides; the ranks must agree.
+        threads: that multiply for this rank, the caller included.
+        native_bf16: False: the bits of bf16 products are the same on every machine.
+        deadline_seconds: of each call, from its start.
+
+    Raises:
+        InvalidArgumentError: what is wrong, or on what the ranks disagree: the same on every rank.
+        OutOfMemoryError, UnsupportedError: naming a rank. The mesh stays usable in all cases.
+    """
+    widths = [n_local] if isinstance(n_local, int | np.integer) else list(n_local)
+    element = dtype_name(dtype, "dtype")
+    out_element = element if out_dtype is None else dtype_name(out_dtype, "out_dtype")
+    core = _core.Plan.make(
+        axis._core,
+        m=m,
+        k=k,
+        n_local=widths,
+        dtype=element,
+        out_dtype=out_element,
+        rows=list(rows),
+        algorithm=algorithm,
+        pieces=pieces,
+        threads=threads,
+        deadline_seconds=deadline_seconds,
+        native_bf16=native_bf16,
+        activations=list(activations),
+        swiglu=swiglu,
+    )
+    n_out = tuple(widths[:1] if swiglu else widths)
+    return Plan(core, axis, m, k, n_out, element, out_element, swiglu)
+
+
+def _list_of(value: Any, kind: type, what: str) -> list[Any]:
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    for each in values:
+        if not isinstance(each, kind):
+            raise InvalidArgumentError(
+                f"{what} is {type(each).__name__}; it must be {kind.__name__}, or a tuple with one "
+                "for each right side"
+            )
+    return values
