@@ -5,8 +5,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +62,15 @@ std::vector<MatrixRef> row_major_of(const std::vector<Matrix>& matrices) {
   return refs;
 }
 
+// A row of f32 where it lies. Empty where there is none.
+std::span<const float> floats_of(const std::optional<Matrix>& row) {
+  if (!row) return {};
+  if (row->dtype != DType::kF32 || row->rows != 1) {
+    throw Error(ErrorCode::kInvalidArgument, "a bias is one row of f32");
+  }
+  return {static_cast<const float*>(row->row_major().data), static_cast<std::size_t>(row->cols)};
+}
+
 std::vector<Activation> activations_of(const std::vector<std::string>& names) {
   std::vector<Activation> activations;
   for (const std::string& name : names) activations.push_back(parse_activation(name));
@@ -78,6 +89,12 @@ void bind_weights(nb::module_& module) {
           },
           "y"_a, "transposed"_a = false, "bias"_a = std::vector<float>{}, "engine"_a = "auto",
           Released())
+      .def_static(
+          "view",
+          [](const Matrix& y, bool transposed, const std::optional<Matrix>& bias) {
+            return Weights::view(y.strided(), {.transposed = transposed, .bias = floats_of(bias)});
+          },
+          "y"_a, "transposed"_a = false, "bias"_a = nb::none(), Released())
       .def_prop_ro("k", &Weights::k)
       .def_prop_ro("n", &Weights::n)
       .def_prop_ro("dtype", [](const Weights& y) { return dtype_name(y.dtype()); })

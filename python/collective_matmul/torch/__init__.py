@@ -1,0 +1,156 @@
+"""All-gather matmul for PyTorch's tensor parallelism on the CPU: one operator over a process group.
+
+The ranks are the processes of a group on one host; they read each other's rows of x in shared
+memory. The operator works under torch.compile as one opaque call, and under autograd.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.distributed as dist
+
+from collective_matmul.errors import InvalidArgumentError
+from collective_matmul.torch import _op
+from collective_matmul.torch._group import name_of, ranks_of
+from collective_matmul.torch._tensor import DTYPES
+from collective_matmul.torch._weights import PackedWeights, pack
+
+__all__ = ["PackedWeights", "all_gather_matmul", "empty", "pack"]
+
+
+def all_gather_matmul(
+    x: torch.Tensor,
+    weights: Sequence[torch.Tensor | PackedWeights],
+    group: dist.ProcessGroup | str | None = None,
+    *,
+    return_A: bool = False,
+    gather_dim: int = 0,
+    transposed: bool = False,
+    bias: Sequence[torch.Tensor | None] | None = None,
+    activation: str | Sequence[str] | None = None,
+    swiglu: bool = False,
+    out_dtype: torch.dtype | None = None,
+    rows: Sequence[int] | None = None,
+    deadline_seconds: float = 60.0,
+    threads: int | None = None,
+    algorithm: str = "auto",
+    native_bf16: bool = True,
+) -> tuple[torch.Tensor | None, list[torch.Tensor]]:
+    """all_gather(x) times each weight, the gather hidden behind the products.
+
+    Like torch.ops.symm_mem.fused_all_gather_matmul, for processes of one host on the CPU.
+    Collective: all ranks of the group make the same calls in the same order, with the same
+    arguments but for the tensors, n and threads.
+
+    Args:
+        x: [..., k], this rank's part along gather_dim; float32, bfloat16 or float16. Read in place
+            where the elements of a row lie side by side; peers read it without a copy where it is
+            from `empty`. It may be overwritten once the call has returned.
+        weights: of each product, this rank's columns: [k, n] with x's dtype and any strides, or
+            what `pack` made of it. k is never split over ranks.
+        group: the ranks; None: the default group. Of any backend; its processes are on one host.
+        return_A: the gathered x is wanted, too.
+        gather_dim: the dimension of x that is split over the ranks; not the last. Where it is not
+            the first either, x is copied once unless the dimensions before it are 1.
+        transposed: weights are [n, k], as torch.nn.Linear keeps them. (Packed ones need no word.)
+        bias: for each weight None or [n], added to every row of its product.
+        activation: "none", "relu", "gelu_tanh", "gelu_erf" or "silu", for all products or for each.
+        swiglu: two weights {gate, up} of the same n, one result silu(gate product) * up product.
+        out_dtype: of the results; None: x's.
+        rows: what each rank's x has along gather_dim, where that differs; None: all as many.
+        deadline_seconds: of the call, from its start.
+        threads: that multiply for this rank; None: torch.get_num_threads().
+        algorithm: "auto", "direct", "ring", "bidirectional", "recursive_doubling".
+        native_bf16: False: the bits of processors without native bf16 (docs/numerics.md).
+
+    Returns:
+        The gathered x [..., k] or None, and a list of the results [..., n] in the order of weights.
+
+    Raises:
+        InvalidArgumentError: what is wrong with the arguments, or how the ranks' differ.
+        UnsupportedError: ranks on several hosts; a gradient through an activation, swiglu or packed
+            weights.
+        BusyError: another thread is in a call on the group.
+        DeadlineError, PeerFailedError, MeshDeadError: what has become of the peers. Each error but
+            BusyError ends the call on all ranks; the next call starts afresh.
+        OutOfMemoryError: no room for the call.
+    """
+    if not isinstance(weights, (list, tuple)):
+        raise InvalidArgumentError(
+            f"weights is a {type(weights).__name__}; it must be a list, with one weight or several"
+        )
+    if x.dim() < 2:
+        raise InvalidArgumentError(f"x is {list(x.shape)}; it must have two dimensions or more")
+    if not -x.dim() <= gather_dim < x.dim() or gather_dim % x.dim() == x.dim() - 1:
+        raise InvalidArgumentError(
+            f"gather_dim is {gather_dim} and x has {x.dim()} dimensions; it must be one of them, "
+            "but not the last, which is k"
+        )
+    biases = [None] * len(weights) if bias is None else list(bias)
+    if len(biases) != len(weights):
+        raise InvalidArgumentError(
+            f"bias has {len(biases)} entries; it needs one for each of the {len(weights)} weights"
+        )
+    if activation is None:
+        activation = []
+    elif isinstance(activation, str):
+        activation = [activation] * len(weights)
+
+    moved = x.movedim(gather_dim, 0)  # [m_local, ..., k]
+    inner = math.prod(moved.shape[1:-1])
+    results = _op.all_gather_matmul(
+        moved.reshape(moved.shape[0] * inner, x.shape[-1]),
+        [w for w in weights if not isinstance(w, PackedWeights)],
+        [b for b in biases if b is not None],
+        bias_sides=[side for side, b in enumerate(biases) if b is not None],
+        packed_sides=[w.handle if isinstance(w, PackedWeights) else -1 for w in weights],
+        group_name=name_of(group),
+        return_A=return_A,
+        transposed=transposed,
+        activations=list(activation),
+        swiglu=swiglu,
+        out_dtype=out_dtype,
+        rows=None if rows is None else [r * inner for r in rows],
+        algorithm=algorithm,
+        threads=threads or 0,
+        deadline_seconds=deadline_seconds,
+        native_bf16=native_bf16,
+    )
+    if x.dim() > 2:
+        results = [
+            r.view(r.shape[0] // max(inner, 1), *moved.shape[1:-1], r.shape[1]).movedim(
+                0, gather_dim
+            )
+            for r in results
+        ]
+    return (results[-1], results[:-1]) if return_A else (None, results)
+
+
+def empty(
+    *shape: int,
+    dtype: torch.dtype = torch.float32,
+    group: dist.ProcessGroup | str | None = None,
+    deadline_seconds: float = 60.0,
+) -> torch.Tensor:
+    """A tensor, not initialised, in memory that the ranks of the group share.
+
+    An x that lies in it is read by peers where it lies; others are copied once per call. Collective
+    where the group was not used before or its last call has failed; after a failure old tensors
+    keep their values, but are copied again. Raises as all_gather_matmul does.
+    """
+    if dtype not in DTYPES:
+        raise InvalidArgumentError(f"dtype is {dtype}; it must be float32, bfloat16 or float16")
+    ranks = ranks_of(name_of(group))
+    with ranks.call(counted=False):
+        mesh = ranks.mesh(deadline_seconds)
+        num_bytes = math.prod(shape) * dtype.itemsize
+        if num_bytes == 0:
+            return torch.empty(shape, dtype=dtype)
+        memory = mesh.allocate(num_bytes)
+    buffer = (ctypes.c_char * num_bytes).from_address(memory.address)
+    buffer.memory = memory  # lives as long as a tensor refers to the buffer
+    return torch.frombuffer(buffer, dtype=dtype).view(shape)

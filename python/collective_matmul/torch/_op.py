@@ -1,0 +1,341 @@
+"""The operators that PyTorch sees: opaque to a compiler, with shapes for it and gradients.
+
+Everything that can be wrong with a call is checked here, by the same code for real tensors and for
+those that a compiler traces with. On real tensors a refusal ends the mesh, since peers may wait.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed import distributed_c10d
+
+from collective_matmul import _core
+from collective_matmul.errors import InvalidArgumentError, PeerFailedError, UnsupportedError
+from collective_matmul.torch._group import PlanKey, Ranks, ranks_of, seconds
+from collective_matmul.torch._tensor import DTYPES, dtype_name, matrix, rows_side_by_side
+from collective_matmul.torch._weights import PackedWeights, packed
+
+_PLAIN = -1  # in packed_sides: the next of the plain weights
+
+
+class Side(NamedTuple):
+    """One right side [k, n]."""
+
+    n: int
+    weight: Tensor | PackedWeights
+    bias: Tensor | None
+
+
+class Problem(NamedTuple):
+    """A call that was checked."""
+
+    dtype: str
+    out_dtype: torch.dtype
+    m: int
+    sides: list[Side]
+    out_cols: list[int]
+
+
+def _check_rows(ranks: Ranks, x: Tensor, rows: list[int] | None) -> int:
+    """The rows of the gathered x."""
+    if x.dim() != 2:
+        raise InvalidArgumentError(f"x is {list(x.shape)}; it must have two dimensions here")
+    if rows is None:
+        return ranks.num_ranks * x.shape[0]
+    if len(rows) != ranks.num_ranks or min(rows) < 0:
+        raise InvalidArgumentError(
+            f"rows is {list(rows)}; it needs a number for each of the {ranks.num_ranks} ranks"
+        )
+    if rows[ranks.rank] != x.shape[0]:
+        raise InvalidArgumentError(
+            f"rows says {rows[ranks.rank]} for rank {ranks.rank}, whose x has {x.shape[0]}"
+        )
+    return sum(rows)
+
+
+def _check_weight(x: Tensor, side: int, weight: Tensor, transposed: bool) -> int:
+    """n of a plain weight."""
+    name = f"weight {side}"
+    dtype_name(weight, name)
+    if weight.dtype != x.dtype or weight.device != x.device:
+        raise InvalidArgumentError(
+            f"{name} is {weight.dtype} on {weight.device} and x {x.dtype} on {x.device}; they must "
+            "be alike"
+        )
+    k_dim = 1 if transposed else 0
+    if weight.dim() != 2 or weight.shape[k_dim] != x.shape[1]:
+        layout, other = ("[n, k]", "[k, n]") if transposed else ("[k, n]", "[n, k]")
+        raise InvalidArgumentError(
+            f"{name} is {list(weight.shape)} and x has k={x.shape[1]} columns; a weight is "
+            f"{layout} with transposed={transposed}, and {other} with transposed={not transposed}"
+        )
+    return weight.shape[1 - k_dim]
+
+
+def _check_packed(x: Tensor, side: int, weights: PackedWeights) -> int:
+    if weights.dtype != x.dtype or weights.k != x.shape[1]:
+        raise InvalidArgumentError(
+            f"weight {side} was packed as {weights.dtype} with k={weights.k}; x is {x.dtype} with "
+            f"k={x.shape[1]}"
+        )
+    return weights.n
+
+
+def _check_bias(bias: Tensor, side: int, weight: Tensor | PackedWeights, n: int) -> None:
+    dtype_name(bias, f"bias {side}")
+    if isinstance(weight, PackedWeights):
+        raise InvalidArgumentError(f"bias {side} is of packed weights; give it to pack() instead")
+    if list(bias.shape) != [n]:
+        raise InvalidArgumentError(f"bias {side} is {list(bias.shape)}; it must be [{n}]")
+
+
+def _check(
+    ranks: Ranks, x: Tensor, weights: list[Tensor], biases: list[Tensor], options: dict[str, Any]
+) -> Problem:
+    dtype = dtype_name(x, "x")
+    out_dtype = x.dtype if options["out_dtype"] is None else options["out_dtype"]
+    if out_dtype not in DTYPES:
+        raise InvalidArgumentError(
+            f"out_dtype is {out_dtype}; it must be float32, bfloat16 or float16"
+        )
+    m = _check_rows(ranks, x, options["rows"])
+    if not options["packed_sides"]:
+        raise InvalidArgumentError("weights is empty; it needs a weight for each product")
+    plain, bias_of = iter(weights), dict(zip(options["bias_sides"], biases, strict=True))
+    sides = []
+    for number, handle in enumerate(options["packed_sides"]):
+        if handle == _PLAIN:
+            weight: Tensor | PackedWeights = next(plain)
+            n = _check_weight(x, number, weight, options["transposed"])
+        else:
+            weight = packed(handle)
+            n = _check_packed(x, number, weight)
+        bias = bias_of.get(number)
+        if bias is not None:
+            _check_bias(bias, number, weight, n)
+        sides.append(Side(n, weight, bias))
+    out_cols = [side.n for side in sides]
+    if options["swiglu"]:
+        if len(sides) != 2 or out_cols[0] != out_cols[1]:
+            raise InvalidArgumentError(
+                f"swiglu takes two weights, gate and up, of the same n; these have n={out_cols}"
+            )
+        out_cols = out_cols[:1]
+    return Problem(dtype, out_dtype, m, sides, out_cols)
+
+
+def _results(x: Tensor, problem: Problem, return_A: bool) -> list[Tensor]:
+    outs = [x.new_empty((problem.m, n), dtype=problem.out_dtype) for n in problem.out_cols]
+    return [*outs, x.new_empty((problem.m, x.shape[1]))] if return_A else outs
+
+
+def _right_side(side: Side, dtype: str, transposed: bool) -> _core.Weights:
+    """Refers to the side's weight and bias where they lie; the bias is f32."""
+    if isinstance(side.weight, PackedWeights):
+        return side.weight.core
+    bias = None if side.bias is None else matrix(side.bias.unsqueeze(0), "f32")
+    return _core.Weights.view(matrix(side.weight, dtype), transposed=transposed, bias=bias)
+
+
+@torch.library.custom_op(
+    "collective_matmul::all_gather_matmul",
+    mutates_args=(),
+    schema="(Tensor x, Tensor[] weights, Tensor[] biases, *, int[] bias_sides, int[] packed_sides, "
+    "str group_name, bool return_A, bool transposed, str[] activations, bool swiglu, "
+    "ScalarType? out_dtype, int[]? rows, str algorithm, int threads, float deadline_seconds, "
+    "bool native_bf16) -> Tensor[]",
+)
+def all_gather_matmul(
+    x: Tensor, weights: list[Tensor], biases: list[Tensor], **options: Any
+) -> list[Tensor]:
+    """x [m_local, k] -> the products [m, n] in the order of packed_sides, then the gathered x where
+    return_A. Collective. See collective_matmul.torch.all_gather_matmul."""
+    ranks = ranks_of(options["group_name"])
+    with ranks.call():
+        problem = _check(ranks, x, weights, biases, options)
+        rows = options["rows"]
+        plan = ranks.plan(
+            PlanKey(
+                rows=x.shape[0],
+                rows_by_rank=None if rows is None else tuple(rows),
+                k=x.shape[1],
+                n_local=tuple(side.n for side in problem.sides),
+                dtype=problem.dtype,
+                out_dtype=DTYPES[problem.out_dtype],
+                activations=tuple(options["activations"]),
+                swiglu=options["swiglu"],
+                algorithm=options["algorithm"],
+                threads=options["threads"] or torch.get_num_threads(),
+                deadline_seconds=options["deadline_seconds"],
+                native_bf16=options["native_bf16"],
+            )
+        )
+        x = rows_side_by_side(x)
+        results = _results(x, problem, options["return_A"])
+        gathered = matrix(results[-1], problem.dtype) if options["return_A"] else None
+        # Held until the call has returned: what the right sides refer to may be copies.
+        sides = [
+            side if side.bias is None else side._replace(bias=side.bias.float().contiguous())
+            for side in problem.sides
+        ]
+        _core.all_gather_matmul(
+            plan,
+            matrix(x, problem.dtype),
+            [_right_side(side, problem.dtype, options["transposed"]) for side in sides],
+            [
+                matrix(out, DTYPES[problem.out_dtype])
+                for out in results[: len(problem.out_cols)]
+            ],
+            gathered,
+        )
+    return results
+
+
+@all_gather_matmul.register_fake
+def _(
+    x: Tensor, weights: list[Tensor], biases: list[Tensor], **options: Any
+) -> list[Tensor]:
+    problem = _check(ranks_of(options["group_name"]), x, weights, biases, options)
+    return _results(x, problem, options["return_A"])
+
+
+@torch.library.custom_op(
+    "collective_matmul::all_gather",
+    mutates_args=(),
+    schema="(Tensor x, *, str group_name, int[]? rows, float deadline_seconds) -> Tensor",
+)
+def all_gather(x, *, group_name, rows, deadline_seconds):
+    """x [m_local, k] -> [m, k], the rows of all ranks in their order. Collective."""
+    ranks = ranks_of(group_name)
+    with ranks.call():
+        dtype = dtype_name(x, "x")
+        m = _check_rows(ranks, x, rows)
+        plan = ranks.plan(
+            PlanKey(
+                rows=x.shape[0],
+                rows_by_rank=None if rows is None else tuple(rows),
+                k=x.shape[1],
+                n_local=(0,),
+                dtype=dtype,
+                out_dtype=dtype,
+                activations=(),
+                swiglu=False,
+                algorithm="auto",
+                threads=1,
+                deadline_seconds=deadline_seconds,
+                native_bf16=True,
+            )
+        )
+        x = rows_side_by_side(x)
+        gathered = x.new_empty((m, x.shape[1]))
+        _core.all_gather(plan, matrix(x, dtype), matrix(gathered, dtype))
+    return gathered
+
+
+@all_gather.register_fake
+def _(x, *, group_name, rows, deadline_seconds):
+    return x.new_empty((_check_rows(ranks_of(group_name), x, rows), x.shape[1]))
+
+
+@torch.library.custom_op(
+    "collective_matmul::reduce_scatter",
+    mutates_args=(),
+    schema="(Tensor x, *, str group_name, int[]? rows, float deadline_seconds) -> Tensor",
+)
+def reduce_scatter(x, *, group_name, rows, deadline_seconds):
+    """x [m, k], different on each rank -> this rank's rows [m_local, k] of the sum over ranks, by
+    torch.distributed. Collective."""
+    group = distributed_c10d._resolve_process_group(group_name)
+    num_ranks, rank = group.size(), group.rank()
+    if rows is None:
+        rows = [x.shape[0] // num_ranks] * num_ranks
+    # torch.distributed scatters equal parts only.
+    most = max(rows)
+    if min(rows) < most:
+        parts = x.new_zeros((num_ranks, most, x.shape[1]))
+        for part, shard in zip(parts, x.split(rows), strict=True):
+            part[: shard.shape[0]] = shard
+        x = parts.flatten(0, 1)
+    mine = x.new_empty((most, x.shape[1]))
+    try:
+        work = dist.reduce_scatter_tensor(mine, x.contiguous(), group=group, async_op=True)
+        work.wait(seconds(deadline_seconds))
+    except RuntimeError as error:
+        raise PeerFailedError(f"the gradient's sum over the ranks failed: {error}") from error
+    return mine[: rows[rank]].clone()
+
+
+@reduce_scatter.register_fake
+def _(x, *, group_name, rows, deadline_seconds):
+    ranks = ranks_of(group_name)
+    m_local = x.shape[0] // ranks.num_ranks if rows is None else rows[ranks.rank]
+    return x.new_empty((m_local, x.shape[1]))
+
+
+def _save_for_gradient(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
+    x, weights, biases = inputs
+    options = keyword_only_inputs
+    if options["swiglu"] or any(name != "none" for name in options["activations"]):
+        raise UnsupportedError(
+            "no gradient goes through an activation or swiglu of this operator; apply them to its "
+            "result, or call it under torch.no_grad()"
+        )
+    if any(handle != _PLAIN for handle in options["packed_sides"]):
+        raise UnsupportedError(
+            "no gradient goes through packed weights; give the weights themselves, or call it "
+            "under torch.no_grad()"
+        )
+    ctx.options = options
+    ctx.num_weights, ctx.num_biases = len(weights), len(biases)
+    ctx.bias_dtypes = [bias.dtype for bias in biases]
+    gathered = output[-1] if options["return_A"] else None
+    ctx.save_for_backward(x, gathered, *weights)
+
+
+def _gradient(ctx: Any, grads: list[Tensor]) -> Any:
+    """Gradients of x, the weights and the biases.
+
+    x goes to all ranks and so gets a sum over ranks, scattered by rows; a weight is this rank's
+    own, and its gradient needs the gathered x: kept where it was a result, else gathered again.
+    """
+    x, gathered, *weights = ctx.saved_tensors
+    options = ctx.options
+    common = {name: options[name] for name in ("group_name", "rows", "deadline_seconds")}
+    wants_x, wants_weights, wants_biases = ctx.needs_input_grad
+    out_grads = [grad.to(x.dtype) for grad in grads[: ctx.num_weights]]
+
+    x_grad = None
+    if wants_x:
+        # In f32, for sums over many columns and ranks.
+        total = torch.zeros(
+            (out_grads[0].shape[0], x.shape[1]), dtype=torch.float32, device=x.device
+        )
+        for grad, weight in zip(out_grads, weights, strict=True):
+            total += grad @ (weight if options["transposed"] else weight.t())
+        if gathered is not None:
+            total += grads[-1]
+        x_grad = reduce_scatter(total, **common).to(x.dtype)
+
+    weight_grads: list[Tensor | None] = [None] * ctx.num_weights
+    if any(wants_weights):
+        if gathered is None:
+            gathered = all_gather(x, **common)
+        for side, grad in enumerate(out_grads):
+            if wants_weights[side]:
+                left, right = (grad, gathered) if options["transposed"] else (gathered, grad)
+                weight_grads[side] = left.t() @ right
+
+    bias_grads = [
+        grads[side].sum(0, dtype=torch.float32).to(dtype) if wanted else None
+        for side, dtype, wanted in zip(
+            options["bias_sides"], ctx.bias_dtypes, wants_biases, strict=True
+        )
+    ]
+    return x_grad, weight_grads, bias_grads
+
+
+all_gather_matmul.register_autograd(_gradient, setup_context=_save_for_gradient)
