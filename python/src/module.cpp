@@ -5,4 +5,5 @@ NB_MODULE(_core, module) {
   cmm::python::bind_ranks(module);
   cmm::python::bind_matmul(module);
   cmm::python::bind_tpu(module);
+  cmm::python::bind_simulate(module);
 }

@@ -11,6 +11,8 @@ namespace cmm::python {
 void bind_errors(nanobind::module_& module);
 void bind_ranks(nanobind::module_& module);   // Mesh, Axis, Memory
 void bind_matmul(nanobind::module_& module);  // Matrix, Weights, Plan, the calls
-void bind_tpu(nanobind::module_& module);     // tpu: Problem, custom_call, describe, verify
+void bind_tpu(nanobind::module_& module);     // tpu: Problem, custom_call, describe
+// simulate_hosts, simulate_slice, tpu.simulate, tpu.verify, Timeline; after bind_tpu
+void bind_simulate(nanobind::module_& module);
 
 }  // namespace cmm::python

@@ -100,7 +100,8 @@ void bind_ranks(nb::module_& module) {
       .def_prop_ro("axes",
                    [](const Mesh& mesh) {
                      Axes axes;
-                     for (const AxisSize& axis : mesh.axes()) axes.emplace_back(axis.name, axis.size);
+                     for (const AxisSize& axis : mesh.axes())
+                       axes.emplace_back(axis.name, axis.size);
                      return axes;
                    })
       .def("abort", &Mesh::abort, "reason"_a, Released())

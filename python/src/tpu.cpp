@@ -122,10 +122,6 @@ void bind_results(nb::module_& module) {
       .def_ro("bk", &tpu::BlockSizes::bk)
       .def_ro("tuned", &tpu::BlockSizes::tuned)
       .def_ro("from_shape", &tpu::BlockSizes::from);
-  nb::class_<tpu::Verification>(module, "Verification")
-      .def_ro("right", &tpu::Verification::right)
-      .def_ro("proved", &tpu::Verification::proved)
-      .def_ro("text", &tpu::Verification::text);
 }
 
 }  // namespace
@@ -176,12 +172,6 @@ void bind_tpu(nb::module_& parent) {
         return tpu::ring_order(devices);
       },
       "places"_a);
-  module.def(
-      "verify",
-      [](const tpu::Problem& problem, const std::string& chip, const tpu::KernelOptions& options) {
-        return tpu::verify(problem, tpu::chip(chip), options);
-      },
-      "problem"_a, "chip"_a, "options"_a, Released());
 }
 
 }  // namespace cmm::python

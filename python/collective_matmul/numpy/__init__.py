@@ -20,16 +20,25 @@ Elements are float32, float16 or ml_dtypes.bfloat16. Every function says whether
 it (collective), and every wait ends with an error after a deadline.
 """
 
+from collective_matmul import tpu
 from collective_matmul.numpy._mesh import Axis, Mesh, run_ranks
 from collective_matmul.numpy._plan import Plan, Weights, plan
 from collective_matmul.numpy._product import all_gather_matmul
+from collective_matmul.simulation import RankSimulation, simulate
+from collective_matmul.timeline import Timeline
+from collective_matmul.tpu import verify
 
 __all__ = [
     "Axis",
     "Mesh",
     "Plan",
+    "RankSimulation",
+    "Timeline",
     "Weights",
     "all_gather_matmul",
     "plan",
     "run_ranks",
+    "simulate",
+    "tpu",
+    "verify",
 ]

@@ -1,36 +1,17 @@
 """Arrays as matrices of the extension module: checks that come before any data moves."""
 
 import numpy as np
-from ml_dtypes import bfloat16
 
 from collective_matmul import _core
+from collective_matmul._dtypes import name_of_array
 from collective_matmul.errors import InvalidArgumentError
-
-_NAMES = {np.dtype(np.float32): "f32", np.dtype(bfloat16): "bf16", np.dtype(np.float16): "f16"}
-_DTYPES = {name: dtype for dtype, name in _NAMES.items()}
-
-
-def dtype_name(dtype: np.dtype | type | str, what: str) -> str:
-    """The library's name of an element type, which may be given by that name, too."""
-    if isinstance(dtype, str) and dtype in _DTYPES:
-        return dtype
-    try:
-        return _NAMES[np.dtype(dtype)]
-    except (KeyError, TypeError):
-        raise InvalidArgumentError(
-            f"{what} is {dtype}; it must be numpy.float32, numpy.float16 or ml_dtypes.bfloat16"
-        ) from None
-
-
-def dtype_of(name: str) -> np.dtype:
-    return _DTYPES[name]
 
 
 def strided(array: np.ndarray, what: str) -> _core.Matrix:
     """Any strides, as y may have them."""
     if not isinstance(array, np.ndarray):
         raise InvalidArgumentError(f"{what} is {type(array).__name__}; it must be a numpy.ndarray")
-    name = _NAMES.get(array.dtype)
+    name = name_of_array(array)
     if name is None:
         raise InvalidArgumentError(
             f"{what} holds {array.dtype}; it must hold numpy.float32, numpy.float16 or "

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from collective_matmul import _core
+from collective_matmul._dtypes import dtype_name, dtype_of
 from collective_matmul.errors import InvalidArgumentError, MeshDeadError, PeerFailedError
-from collective_matmul.numpy._arrays import dtype_name, dtype_of
 
 Result = TypeVar("Result")
 
