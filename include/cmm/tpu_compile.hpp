@@ -113,9 +113,10 @@ struct DevicePlace {
   std::vector<int> chip;  // x, y, z
   int core = 0;
 };
-// The devices, by their positions in `devices`, in an order in which each and the first after the
-// last is on the chip of the one before it or beside it, where they fill a box that has such an
-// order. Throws Error(kInvalidArgument): two at one place, or places that are too far apart.
-std::vector<int> ring_order(const std::vector<DevicePlace>& devices);
+// The devices, by their positions in `devices`, ring by ring of `ring_size` (which divides their
+// number): each device, and the first after the last, is on the chip of the one before it or beside
+// it, where the devices fill a box that has such rings. Throws Error(kInvalidArgument): two at one
+// place, places that are too far apart, a ring size that does not divide.
+std::vector<int> ring_order(const std::vector<DevicePlace>& devices, int ring_size);
 
 }  // namespace cmm::tpu

@@ -235,6 +235,10 @@ def verify(
         num_interleavings,
         mutant,
     )
+    return verification_of(core)
+
+
+def verification_of(core: _core.tpu.Verification) -> Verification:
     return copied(
         Verification,
         core,

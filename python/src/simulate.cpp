@@ -174,13 +174,17 @@ void bind_verdicts(nb::module_& module) {
   module.def(
       "verify",
       [](const tpu::Problem& problem, const std::string& chip, const tpu::KernelOptions& options,
-         std::uint64_t seed, int num_interleavings, std::optional<int> mutant) {
+         std::uint64_t seed, int num_interleavings, std::optional<int> mutant, bool as_emitted) {
         const tpu::VerificationOptions how{.seed = seed, .num_interleavings = num_interleavings};
-        return mutant ? tpu::verify_mutant(problem, tpu::chip(chip), options, *mutant, how)
-                      : tpu::verify(problem, tpu::chip(chip), options, how);
+        tpu::Chip device = tpu::chip(chip);
+        // A kernel that is emitted has all columns of its device, of both cores where it has two.
+        if (as_emitted) device.cores_per_device = 1;
+        return mutant ? tpu::verify_mutant(problem, device, options, *mutant, how)
+                      : tpu::verify(problem, device, options, how);
       },
       "problem"_a, "chip"_a, "options"_a, "seed"_a = usual.seed,
-      "num_interleavings"_a = usual.num_interleavings, "mutant"_a = nb::none(), Released());
+      "num_interleavings"_a = usual.num_interleavings, "mutant"_a = nb::none(),
+      "as_emitted"_a = false, Released());
 }
 
 }  // namespace

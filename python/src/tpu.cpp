@@ -38,6 +38,14 @@ const char* jax_name(tpu::Element element) {
   return "";
 }
 
+// A kernel that is called has all columns of its device, also where the device is two cores: what
+// is told of it here is of that kernel.
+tpu::Chip device_of(const std::string& chip) {
+  tpu::Chip device = tpu::chip(chip);
+  device.cores_per_device = 1;
+  return device;
+}
+
 void check_call(const std::vector<std::int64_t>& x_shape, const std::vector<std::int64_t>& y_shape,
                 const std::string& x_dtype, const std::string& y_dtype,
                 const std::vector<std::pair<std::string, int>>& mesh, const std::string& axis_name,
@@ -84,15 +92,16 @@ void bind_problem(nb::module_& module) {
       .def(
           "__init__",
           [](tpu::KernelOptions* options, const std::string& schedule, std::int64_t bn,
-             std::int64_t bk, const std::string& parameters, int collective_id) {
+             std::int64_t bk, const std::string& parameters, int collective_id, bool debug) {
             new (options) tpu::KernelOptions{.schedule = tpu::parse_schedule(schedule),
                                              .bn = bn,
                                              .bk = bk,
                                              .parameters = parameters,
-                                             .collective_id = collective_id};
+                                             .collective_id = collective_id,
+                                             .debug = debug};
           },
           nb::kw_only(), "schedule"_a = "auto", "bn"_a = 0, "bk"_a = 0, "parameters"_a = "",
-          "collective_id"_a = 0);
+          "collective_id"_a = 0, "debug"_a = false);
 }
 
 void bind_results(nb::module_& module) {
@@ -135,6 +144,8 @@ void bind_tpu(nb::module_& parent) {
     for (const tpu::Chip& chip : tpu::chips()) names.push_back(chip.name);
     return names;
   });
+  module.def("wrap_multiple",
+             [](const std::string& chip) { return tpu::chip(chip).wrap_multiple; });
   module.def("check_call", &check_call, nb::kw_only(), "x_shape"_a, "y_shape"_a, "x_dtype"_a,
              "y_dtype"_a, "mesh"_a, "axis_name"_a, "collective_id"_a.none(), "bn"_a.none(),
              "bk"_a.none(), "rhs_transpose"_a);
@@ -147,13 +158,13 @@ void bind_tpu(nb::module_& parent) {
   module.def(
       "describe",
       [](const tpu::Problem& problem, const std::string& chip, const tpu::KernelOptions& options) {
-        return tpu::describe(problem, tpu::chip(chip), options);
+        return tpu::describe(problem, device_of(chip), options);
       },
       "problem"_a, "chip"_a, "options"_a, Released());
   module.def(
       "vmem_estimate_bytes",
       [](const tpu::Problem& problem, const std::string& chip, const tpu::KernelOptions& options) {
-        return tpu::vmem_estimate_bytes(problem, tpu::chip(chip), options);
+        return tpu::vmem_estimate_bytes(problem, device_of(chip), options);
       },
       "problem"_a, "chip"_a, "options"_a, Released());
   module.def(
@@ -164,14 +175,15 @@ void bind_tpu(nb::module_& parent) {
       "problem"_a, "chip"_a);
   module.def(
       "ring_order",
-      [](const std::vector<std::vector<int>>& places) {  // x, y, z and the core of each device
+      [](const std::vector<std::vector<int>>& places,
+         int ring_size) {  // x, y, z and the core of each device
         std::vector<tpu::DevicePlace> devices;
         for (const std::vector<int>& at : places) {
           devices.push_back({.chip = {at.at(0), at.at(1), at.at(2)}, .core = at.at(3)});
         }
-        return tpu::ring_order(devices);
+        return tpu::ring_order(devices, ring_size);
       },
-      "places"_a);
+      "places"_a, "ring_size"_a);
 }
 
 }  // namespace cmm::python

@@ -142,7 +142,7 @@ Emitted emit_kernel(const Problem& problem, const Chip& chip, const KernelOption
   return emitted;
 }
 
-std::vector<int> ring_order(const std::vector<DevicePlace>& devices) {
+std::vector<int> ring_order(const std::vector<DevicePlace>& devices, int ring_size) {
   std::vector<aot::DeviceAt> places;
   for (const DevicePlace& device : devices) {
     if (device.chip.size() != 3) {
@@ -152,7 +152,7 @@ std::vector<int> ring_order(const std::vector<DevicePlace>& devices) {
     places.push_back(
         {.chip = {device.chip[0], device.chip[1], device.chip[2]}, .core = device.core});
   }
-  return aot::ring_order(places);
+  return aot::ring_order(places, ring_size);
 }
 
 Compilation compile_kernel(const Problem& problem, const Chip& chip, const KernelOptions& kernel,

@@ -31,7 +31,11 @@ WavefrontOptions wavefront_options(const Problem& problem, const KernelOptions& 
 
 MadeKernel make_reference(const Problem& problem, const Chip& chip, const KernelOptions& options) {
   const ReferenceChoice choice = choose_reference(problem, chip, options);
-  if (!choice.refused.empty()) throw Error(ErrorCode::kUnsupported, choice.refused);
+  if (!choice.refused.empty()) {
+    const bool blocks_given = options.bn != 0 || options.bk != 0;
+    throw Error(blocks_given ? ErrorCode::kInvalidArgument : ErrorCode::kUnsupported,
+                choice.refused);
+  }
   MadeKernel made;
   made.kernel = reference_kernel(choice.options, chip);
   made.schedule = Schedule::kReference;

@@ -33,6 +33,7 @@ class TpuOptions:
     bk: int
     chip: str | None
     device_kind: str | None
+    debug: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Config:
     chip: str | None = None
     device_kind: str | None = None
     deadline_seconds: float = DEADLINE_SECONDS
+    debug: bool = False
 
     @property
     def num_ranks(self) -> int:
@@ -85,6 +87,7 @@ class Config:
                 bk=self.bk or 0,
                 chip=self.chip,
                 device_kind=self.device_kind,
+                debug=self.debug,
             ),
         }
 
@@ -103,6 +106,8 @@ def make_config(
     Raises:
         InvalidArgumentError: an option has no such value.
     """
+    if not isinstance(axis_name, str):
+        raise InvalidArgumentError(f"axis_name is {axis_name!r}; give the name of one axis")
     if isinstance(activation, str):
         activation = [activation] * num_right_sides
     config = Config(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 
 from collective_matmul.errors import InvalidArgumentError
-from collective_matmul.jax import _local, _rings, _tpu
+from collective_matmul.jax import _local, _rings
 from collective_matmul.jax._config import DEADLINE_SECONDS, Config, check_operands, make_config
 
 Mesh = jax.sharding.Mesh | jax.sharding.AbstractMesh
@@ -34,6 +35,7 @@ def all_gather_matmul(
     batch_axis: str | None = None,
     chip: str | None = None,
     deadline_seconds: float = DEADLINE_SECONDS,
+    debug: bool = False,
 ):
     """all_gather(x) @ y, the gather hidden behind the product.
 
@@ -53,9 +55,8 @@ def all_gather_matmul(
         bn, bk: TPU: block sizes of the reference kernel, and the choice of that kernel; bn divides
             n / P, bk divides k, in multiples of 128. Not looked at on a CPU.
         rhs_transpose: y is [n, k].
-        algorithm: None: the best known. CPU: "direct", "ring", "bidirectional",
-            "recursive_doubling". TPU: "wavefront", "reference". Both: "sequential", which is XLA's
-            own gather followed by its product.
+        algorithm: None: the best known. CPU: "direct". TPU: "wavefront", "reference". Anywhere:
+            "sequential", which is XLA's own gather followed by its product.
         return_gathered: also return all_gather(x), [m, k], replicated over ``axis_name``.
         activation: "relu", "gelu_tanh", "gelu_erf" or "silu" of the f32 sums, before they are
             rounded; one name, or one for each right side ("none" among them).
@@ -66,6 +67,7 @@ def all_gather_matmul(
             result by P(batch_axis, axis_name).
         chip: TPU: "v4", "v5e", "v5p", "v6e" or "7x", where the mesh's devices do not say it.
         deadline_seconds: CPU: how long a call may wait for other devices.
+        debug: TPU: every device prints each phase of the kernel.
 
     Returns:
         out [m, n]; a list of them where y is a list (with ``swiglu`` one array); with
@@ -75,12 +77,63 @@ def all_gather_matmul(
         InvalidArgumentError: an argument is wrong; the message says what would be right.
         UnsupportedError: there is no kernel for this type or chip.
     """
+    call = checked(
+        x,
+        y,
+        mesh,
+        axis_name,
+        collective_id,
+        bn,
+        bk,
+        rhs_transpose,
+        algorithm=algorithm,
+        return_gathered=return_gathered,
+        activation=activation,
+        swiglu=swiglu,
+        out_dtype=out_dtype,
+        batch_axis=batch_axis,
+        chip=chip,
+        deadline_seconds=deadline_seconds,
+        debug=debug,
+    )
+    _rings.warn_of_long_hops(mesh, axis_name, chip)
+    return _packed(call.config, y, _sharded(call.config, mesh, batch_axis, call.x, call.ys))
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckedCall:
+    """The arguments of a call, right as far as that can be told without a platform."""
+
+    config: Config
+    x: jax.Array
+    ys: tuple
+    row_parts: int  # devices that the rows of x are shared out to
+
+
+def checked(
+    x,
+    y,
+    mesh: Mesh,
+    axis_name: str,
+    collective_id: int | None = 0,
+    bn: int | None = None,
+    bk: int | None = None,
+    rhs_transpose: bool = False,
+    *,
+    batch_axis: str | None = None,
+    **options: object,
+) -> CheckedCall:
+    """Of the arguments of ``all_gather_matmul``; x and y may be shapes with types.
+
+    Raises:
+        InvalidArgumentError: an argument is wrong; the message says what would be right.
+    """
     if getattr(jax.sharding.get_abstract_mesh(), "manual_axes", ()):
         raise InvalidArgumentError(
             "all_gather_matmul is called inside a shard_map; it has a shard_map of its own. "
             "Inside, call all_gather_matmul_local on the device's parts"
         )
-    x, ys = jnp.asarray(x), _right_sides(y)
+    (x,), ys = _arrays((x,)), _right_sides(y)
     config = make_config(
         mesh,
         axis_name,
@@ -89,13 +142,7 @@ def all_gather_matmul(
         bn=bn,
         bk=bk,
         rhs_transpose=rhs_transpose,
-        algorithm=algorithm,
-        return_gathered=return_gathered,
-        activation=activation,
-        swiglu=swiglu,
-        out_dtype=out_dtype,
-        chip=chip,
-        deadline_seconds=deadline_seconds,
+        **options,
     )
     check_operands(config, x, ys)
     if batch_axis is not None and batch_axis not in config.other_axes:
@@ -104,8 +151,8 @@ def all_gather_matmul(
             f"batch_axis is {batch_axis!r}; it must be another axis of the mesh than "
             f"{axis_name!r}, of which there are: {others}"
         )
-    _rings.warn_of_long_hops(mesh, axis_name)
-    return _packed(config, y, _sharded(config, mesh, batch_axis, x, ys))
+    batches = 1 if batch_axis is None else dict(config.mesh_axes)[batch_axis]
+    return CheckedCall(config, x, ys, row_parts=config.num_ranks * batches)
 
 
 def all_gather_matmul_local(
@@ -125,6 +172,7 @@ def all_gather_matmul_local(
     out_dtype: jax.typing.DTypeLike | None = None,
     chip: str | None = None,
     deadline_seconds: float = DEADLINE_SECONDS,
+    debug: bool = False,
 ):
     """The part of one device of ``all_gather_matmul``, for the inside of a shard_map.
 
@@ -166,6 +214,7 @@ def all_gather_matmul_local(
         out_dtype=out_dtype,
         chip=chip,
         deadline_seconds=deadline_seconds,
+        debug=debug,
     )
     check_operands(config, x, ys)
     return _packed(config, y, _local.call(config, x, ys))
@@ -175,7 +224,11 @@ def _right_sides(y) -> tuple:
     ys = tuple(y) if isinstance(y, (list, tuple)) else (y,)
     if not ys:
         raise InvalidArgumentError("y is an empty list; give at least one right side")
-    return tuple(jnp.asarray(each) for each in ys)
+    return _arrays(ys)
+
+
+def _arrays(operands) -> tuple:
+    return tuple(a if isinstance(a, jax.ShapeDtypeStruct) else jnp.asarray(a) for a in operands)
 
 
 def _packed(config: Config, y, results: tuple):
@@ -193,8 +246,8 @@ def _sharded(config: Config, mesh: Mesh, batch_axis: str | None, x, ys: tuple) -
     axis = config.axis_name
     m, k = x.shape
     n_of_y = 0 if config.rhs_transpose else 1
-    row_parts = config.num_ranks * (dict(config.mesh_axes)[batch_axis] if batch_axis else 1)
-    x = _padded(x, 0, row_parts)
+    batches = dict(config.mesh_axes)[batch_axis] if batch_axis else 1
+    x = _padded(x, 0, config.num_ranks * batches)
     padded = tuple(_padded(y, n_of_y, config.num_ranks) for y in ys)
     rows = P((batch_axis, axis) if batch_axis else axis, None)
     num_outs = 1 if config.swiglu else len(ys)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from collective_matmul.errors import InvalidArgumentError
-from collective_matmul.jax import _plain
+from collective_matmul.jax import _plain, _tpu
 from collective_matmul.jax._config import Config
 from collective_matmul.jax._primitive import all_gather_matmul_p
 
@@ -85,4 +85,6 @@ def call(config: Config, x, ys: tuple) -> tuple:
     x, ys = _vary(x, axes), tuple(_vary(y, axes) for y in ys)
     if config.algorithm == "sequential":
         return _plain.results(config, x, ys)
+    if config.device_kind is not None:  # what no kernel does is told now, not at lowering
+        _tpu.kernel_call(config.primitive_params(), x, ys)
     return _differentiable(config, x, ys)

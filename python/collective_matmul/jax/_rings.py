@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import functools
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import jax
 import numpy as np
 
 from collective_matmul import _core
+from collective_matmul.errors import InvalidArgumentError
+from collective_matmul.jax import _tpu
+from collective_matmul.jax._config import device_kind_of
 
 
 def _place(device) -> tuple[int, int, int, int]:
@@ -17,43 +21,64 @@ def _place(device) -> tuple[int, int, int, int]:
     return (*device.coords, getattr(device, "core_on_chip", 0))
 
 
-def ring_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "x") -> jax.sharding.Mesh:
-    """A mesh of one axis whose neighbours are neighbours on the TPU's network, where that can be.
+def ring_mesh(
+    devices: Sequence[jax.Device] | None = None,
+    axis_name: str = "x",
+    *,
+    shape: Mapping[str, int] | None = None,
+) -> jax.sharding.Mesh:
+    """A mesh whose neighbours along an axis are neighbours on the TPU's network, where possible.
 
     ``jax.make_mesh`` does not always do that: on eight chips of v6e every second hop crosses two
     links. Devices that are no TPUs are left in their order.
 
     Args:
         devices: None: all of this process's backend.
-        axis_name: of the mesh.
+        axis_name: the axis along which the rings run.
+        shape: names and sizes of all axes, that one among them; None: it is the only one.
+
+    Raises:
+        InvalidArgumentError: the sizes do not fit the number of devices, or name no such axis.
     """
     devices = list(jax.devices() if devices is None else devices)
+    sizes = dict(shape) if shape is not None else {axis_name: len(devices)}
+    if axis_name not in sizes or math.prod(sizes.values()) != len(devices):
+        raise InvalidArgumentError(
+            f"shape is {sizes} for {len(devices)} devices and rings along {axis_name!r}; its sizes "
+            "must multiply to the number of devices, and that axis must be among them"
+        )
     if all(device.platform == "tpu" for device in devices):
-        order = _core.tpu.ring_order([_place(device) for device in devices])
-        devices = [devices[i] for i in order]
-    return jax.sharding.Mesh(np.array(devices), (axis_name,))
+        places = [_place(device) for device in devices]
+        devices = [devices[i] for i in _core.tpu.ring_order(places, sizes[axis_name])]
+    # Ring by ring: the axis is the last one, and then moved to where it belongs.
+    others = [size for name, size in sizes.items() if name != axis_name]
+    rings = np.array(devices).reshape(*others, sizes[axis_name])
+    at = list(sizes).index(axis_name)
+    return jax.sharding.Mesh(np.moveaxis(rings, -1, at), tuple(sizes))
 
 
-def longest_hop(mesh: jax.sharding.Mesh, axis_name: str) -> int:
+def longest_hop(mesh: jax.sharding.Mesh, axis_name: str, chip: str | None = None) -> int:
     """Links that the longest hop between neighbours along the axis crosses, by the chips' places.
 
-    Links that close a torus are not counted on: a ring over one may be better than this says.
+    A dimension of the torus that the mesh's devices fill, and that is long enough to be closed by
+    links of its own, counts as a ring.
     """
-    rings = np.moveaxis(mesh.devices, mesh.axis_names.index(axis_name), -1)
-    longest = 0
-    for ring in rings.reshape(-1, rings.shape[-1]):
-        places = np.array([device.coords for device in ring])
-        hops = np.abs(places - np.roll(places, -1, axis=0)).sum(axis=1)
-        longest = max(longest, int(hops.max()))
-    return longest
+    places = np.array([device.coords for device in mesh.devices.flat])
+    extents = places.max(axis=0) - places.min(axis=0) + 1
+    closed = extents % _core.tpu.wrap_multiple(_tpu.chip_of(chip, device_kind_of(mesh))) == 0
+    rings = np.moveaxis(
+        places.reshape(*mesh.devices.shape, -1), mesh.axis_names.index(axis_name), 0
+    )
+    apart = np.abs(rings - np.roll(rings, -1, axis=0))
+    return int(np.where(closed, np.minimum(apart, extents - apart), apart).sum(axis=-1).max())
 
 
 @functools.lru_cache(maxsize=None)  # once for each mesh
-def warn_of_long_hops(mesh, axis_name: str) -> None:
+def warn_of_long_hops(mesh, axis_name: str, chip: str | None) -> None:
     """Warns where a ring along the axis does not run from chip to neighbouring chip."""
-    if not isinstance(mesh, jax.sharding.Mesh) or mesh.devices.flat[0].platform != "tpu":
+    if not isinstance(mesh, jax.sharding.Mesh) or device_kind_of(mesh) is None:
         return
-    hops = longest_hop(mesh, axis_name)
+    hops = longest_hop(mesh, axis_name, chip)
     if hops > 1:
         warnings.warn(
             f"neighbours along axis {axis_name!r} are up to {hops} links apart on the chips, which "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,6 @@ from jax.interpreters import mlir
 from collective_matmul import _core
 from collective_matmul.errors import UnsupportedError
 from collective_matmul.jax import _plain
-from collective_matmul.jax._config import TpuOptions
 from collective_matmul.jax._primitive import result_dtype
 
 # What JAX calls a device, by the name that this library has for its chip.
@@ -49,55 +49,62 @@ def chip_of(chip: str | None, device_kind: str | None) -> str:
     )
 
 
-@functools.lru_cache(maxsize=1024)
-def custom_call(
-    tpu: TpuOptions,
-    algorithm: str | None,
-    m: int,
-    k: int,
-    n: tuple[int, ...],
-    dtype: str,
-    out_dtype: str,
-    rhs_transpose: bool,
-    gathered: bool,
-) -> _core.tpu.CustomCall:
-    """The custom call of a kernel; m and n are those of all devices.
+def problem_of(params: dict, x, ys: Sequence) -> _core.tpu.Problem:
+    """What the kernel is asked; x and ys have the shapes of one device, whatever they are."""
+    tpu, num_ranks = params["tpu"], params["num_ranks"]
+    n_of_y = 0 if params["rhs_transpose"] else 1
+    return _core.tpu.Problem(
+        mesh=tpu.mesh,
+        axis=tpu.axis,
+        m=num_ranks * x.shape[0],
+        k=x.shape[1],
+        n=[num_ranks * y.shape[n_of_y] for y in ys],
+        dtype=x.dtype.name,
+        out_dtype=_kernel_dtype(x.dtype, params).name,
+        rhs_transpose=params["rhs_transpose"],
+        gathered=params["return_gathered"],
+    )
+
+
+def _kernel_dtype(dtype, params: dict):
+    """What the kernel returns: the result's type where it can have it, else its sums."""
+    has_epilogue = params["swiglu"] or any(name != "none" for name in params["activations"])
+    if result_dtype(dtype, params["out_dtype"]) == dtype and not has_epilogue:
+        return jnp.dtype(dtype)
+    return jnp.dtype("int32" if dtype == jnp.int8 else "float32")
+
+
+def options_of(params: dict) -> _core.tpu.KernelOptions:
+    tpu, algorithm = params["tpu"], params["algorithm"]
+    if algorithm is not None and algorithm not in ALGORITHMS:
+        known = ", ".join((*ALGORITHMS, "sequential"))
+        raise UnsupportedError(f"algorithm {algorithm!r} is none of a TPU; there are {known}")
+    return _core.tpu.KernelOptions(
+        schedule=algorithm or "auto",
+        bn=tpu.bn,
+        bk=tpu.bk,
+        collective_id=tpu.collective_id,
+        debug=tpu.debug,
+    )
+
+
+def kernel_call(params: dict, x, ys: Sequence) -> _core.tpu.CustomCall:
+    """The custom call of a kernel; x and ys have the shapes of one device.
 
     Raises:
         InvalidArgumentError, UnsupportedError: no kernel does this on the chip; the message says
             what would be right.
     """
-    return _core.tpu.custom_call(
-        _core.tpu.Problem(
-            mesh=tpu.mesh,
-            axis=tpu.axis,
-            m=m,
-            k=k,
-            n=n,
-            dtype=dtype,
-            out_dtype=out_dtype,
-            rhs_transpose=rhs_transpose,
-            gathered=gathered,
-        ),
-        chip_of(tpu.chip, tpu.device_kind),
-        kernel_options(tpu, algorithm),
-    )
+    shapes = tuple((tuple(a.shape), a.dtype.name) for a in (x, *ys))
+    return _kernel_call(tuple(params.items()), shapes)
 
 
-def kernel_options(tpu: TpuOptions, algorithm: str | None) -> _core.tpu.KernelOptions:
-    if algorithm is not None and algorithm not in ALGORITHMS:
-        known = ", ".join((*ALGORITHMS, "sequential"))
-        raise UnsupportedError(f"algorithm {algorithm!r} is none of a TPU; there are {known}")
-    return _core.tpu.KernelOptions(
-        schedule=algorithm or "auto", bn=tpu.bn, bk=tpu.bk, collective_id=tpu.collective_id
-    )
-
-
-def kernel_out_dtype(dtype, wanted, has_epilogue: bool):
-    """What the kernel returns: the result's type where it has it, else its sums."""
-    if wanted == dtype and not has_epilogue:
-        return jnp.dtype(dtype)
-    return jnp.dtype("int32" if dtype == jnp.int8 else "float32")
+@functools.lru_cache(maxsize=1024)
+def _kernel_call(params: tuple, shapes: tuple) -> _core.tpu.CustomCall:
+    params = dict(params)
+    x, *ys = (jax.ShapeDtypeStruct(*each) for each in shapes)
+    chip = chip_of(params["tpu"].chip, params["tpu"].device_kind)
+    return _core.tpu.custom_call(problem_of(params, x, ys), chip, options_of(params))
 
 
 @functools.lru_cache(maxsize=None)
@@ -125,7 +132,7 @@ def _kernel_primitive(name: str) -> Primitive:
     return primitive
 
 
-def _pad(x, shape: list[int]):
+def _pad(x, shape: Sequence[int]):
     zero = np.zeros((), x.dtype)
     return lax.pad(x, zero, [(0, to - of, 0) for of, to in zip(x.shape, shape)])
 
@@ -136,21 +143,9 @@ def _cut(padded, num_ranks: int, rows: int, cols: int):
     return shards[:, :rows, :cols].reshape(num_ranks * rows, cols)
 
 
-def _call_kernel(x, *ys, num_ranks: int, params: dict, wanted) -> list:
-    n_of_y = 0 if params["rhs_transpose"] else 1
-    gathered = params["return_gathered"]
-    has_epilogue = params["swiglu"] or any(a != "none" for a in params["activations"])
-    call = custom_call(
-        params["tpu"],
-        params["algorithm"],
-        num_ranks * x.shape[0],
-        x.shape[1],
-        tuple(num_ranks * y.shape[n_of_y] for y in ys),
-        x.dtype.name,
-        kernel_out_dtype(x.dtype, wanted, has_epilogue).name,
-        params["rhs_transpose"],
-        gathered,
-    )
+def _on_tpu(x, *ys_and_where, **params) -> list:
+    *ys, _ = ys_and_where  # a kernel knows its device's place by itself
+    call = kernel_call(params, x, ys)
     operands = [_pad(a, to.shape) for a, to in zip((x, *ys), call.operands)]
     if call.table:
         operands.insert(0, np.array(call.table, np.int32))
@@ -159,16 +154,11 @@ def _call_kernel(x, *ys, num_ranks: int, params: dict, wanted) -> list:
         results=tuple((tuple(r.shape), r.dtype) for r in call.results),
         config=call.config,
     )
-    cols = [y.shape[n_of_y] for y in ys] + [x.shape[1]] * gathered
-    return [_cut(result, num_ranks, x.shape[0], c) for result, c in zip(results, cols)]
-
-
-def _on_tpu(x, *ys_and_where, **params) -> list:
-    *ys, _ = ys_and_where  # a kernel knows its device's place by itself
+    n_of_y = 0 if params["rhs_transpose"] else 1
+    cols = [y.shape[n_of_y] for y in ys] + [x.shape[1]] * params["return_gathered"]
+    results = [_cut(r, params["num_ranks"], x.shape[0], c) for r, c in zip(results, cols)]
+    outs = _plain.epilogue(params["activations"], params["swiglu"], results[: len(ys)])
     wanted = result_dtype(x.dtype, params["out_dtype"])
-    results = _call_kernel(x, *ys, num_ranks=params["num_ranks"], params=params, wanted=wanted)
-    outs = results[: len(ys)]
-    outs = _plain.epilogue(params["activations"], params["swiglu"], outs)
     return [out.astype(wanted) for out in outs] + results[len(ys) :]
 
 

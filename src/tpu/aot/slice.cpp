@@ -214,12 +214,15 @@ std::vector<DeviceAt> place_devices(const Slice& slice, const Ring& ring) {
   return places;
 }
 
-std::vector<int> ring_order(std::span<const DeviceAt> devices) {
+std::vector<int> ring_order(std::span<const DeviceAt> devices, int ring_size) {
   const auto refuse = [](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, cat("places of devices: ", what));
   };
   constexpr std::int64_t kMostPlaces = 1 << 20;
   if (devices.empty()) refuse("there are none");
+  if (ring_size < 1 || static_cast<int>(devices.size()) % ring_size != 0) {
+    refuse(cat("there are ", devices.size(), ", no multiple of a ring of ", ring_size));
+  }
   DeviceAt low = devices[0], high = devices[0];
   for (const DeviceAt& device : devices) {
     for (std::size_t d = 0; d < 3; ++d) {
@@ -254,7 +257,7 @@ std::vector<int> ring_order(std::span<const DeviceAt> devices) {
     device = static_cast<int>(i);
   }
   std::vector<int> order;
-  for (const DeviceAt& at : ring_order(slice, static_cast<int>(places))) {
+  for (const DeviceAt& at : ring_order(slice, ring_size)) {
     if (const int device = device_at[number(at)]; device >= 0) order.push_back(device);
   }
   return order;

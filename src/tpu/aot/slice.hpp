@@ -25,10 +25,10 @@ Slice make_slice(const Chip& chip, const std::vector<int>& extents, int num_devi
 // chips where that can be. What number a device has there is libtpu's affair.
 std::vector<DeviceAt> place_devices(const Slice& slice, const Ring& ring);
 
-// The same for one ring of devices that are there already, by their positions in `devices`: the
-// order of the smallest slice that holds them, less those that are not among them. Throws
-// Error(kInvalidArgument).
-std::vector<int> ring_order(std::span<const DeviceAt> devices);
+// The same for rings of devices that are there already, by their positions in `devices`: each ring
+// takes the next `ring_size` of the smallest slice that holds them all, less those of the slice
+// that are not among them. Throws Error(kInvalidArgument).
+std::vector<int> ring_order(std::span<const DeviceAt> devices, int ring_size);
 
 // Of numbers of devices of the slice, one for each device of the mesh. Throws
 // Error(kInvalidArgument): too few or many, out of range, twice the same. libtpu takes all of

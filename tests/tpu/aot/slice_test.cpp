@@ -107,15 +107,16 @@ std::vector<DeviceAt> shuffled_box(std::array<int, 3> box, int cores) {
   }
   return devices;
 }
-int longest_hop_in_order(const std::vector<DeviceAt>& devices) {
+int longest_hop_in_order(const std::vector<DeviceAt>& devices, int num_rings = 1) {
+  const int ring_size = static_cast<int>(devices.size()) / num_rings;
   std::vector<DeviceAt> ordered;
   std::set<int> seen;
-  for (const int i : ring_order(devices)) {
+  for (const int i : ring_order(devices, ring_size)) {
     EXPECT_TRUE(seen.insert(i).second);
     ordered.push_back(devices.at(static_cast<std::size_t>(i)));
   }
   EXPECT_EQ(ordered.size(), devices.size());
-  return longest_hop({.mesh = {static_cast<int>(ordered.size())}}, ordered);
+  return longest_hop({.mesh = {num_rings, ring_size}, .axis = 1}, ordered);
 }
 
 TEST(Slice, DevicesThatAreThereAreOrderedAlongNeighbours) {
@@ -132,15 +133,20 @@ TEST(Slice, DevicesThatAreThereAreOrderedAlongNeighbours) {
       EXPECT_EQ(longest_hop_in_order(shuffled_box(box, cores)), 1) << box[0] << box[1] << box[2];
     }
   }
+  EXPECT_EQ(longest_hop_in_order(shuffled_box({2, 4, 1}, 1), 2), 1);
+  EXPECT_EQ(longest_hop_in_order(shuffled_box({4, 4, 4}, 2), 8), 1);
+  EXPECT_EQ(longest_hop_in_order(shuffled_box({4, 4, 1}, 1), 8), 1);
   EXPECT_EQ(longest_hop_in_order(shuffled_box({1, 8, 1}, 1)), 7);  // a line: back to its begin
   std::vector<DeviceAt> part = shuffled_box({2, 2, 1}, 1);
   part.pop_back();
   EXPECT_EQ(longest_hop_in_order(part), 2);
   part.push_back(part[0]);
-  expect_has(refusal([&] { ring_order(part); }), "devices 0 and 3 are at the same");
+  expect_has(refusal([&] { ring_order(part, 1); }), "devices 0 and 3 are at the same");
   part.back().chip[0] = std::int64_t{1} << 40;
-  expect_has(refusal([&] { ring_order(part); }), "more than a million");
-  expect_has(refusal([] { ring_order({}); }), "there are none");
+  expect_has(refusal([&] { ring_order(part, 1); }), "more than a million");
+  part.pop_back();
+  expect_has(refusal([&] { ring_order(part, 2); }), "there are 3, no multiple of a ring of 2");
+  expect_has(refusal([] { ring_order({}, 1); }), "there are none");
 }
 
 TEST(Slice, RefusesAssignmentsThatLibtpuTakes) {
