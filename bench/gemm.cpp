@@ -1,8 +1,11 @@
 // How fast is the local product on one core? Prefill against the L1-fed tile, decode against the
 // read bandwidth of memory, both measured in the same rounds. Packing of x is inside the time.
-// Weights are cold: copies of them are used in turn, more than any cache holds.
+// Weights are cold: copies of them are used in turn, more than any cache holds. Beside packed
+// weights, in the same rounds, views of y as [k, n] and as [n, k], packed in cache as they are
+// multiplied.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstring>
 #include <random>
 
 #include "base/clock.hpp"
@@ -35,6 +38,9 @@ void fill(AlignedBuffer& buffer, DType dtype) {
   }
 }
 
+// How y is given: packed ahead of time, or as it lies, [k, n] or [n, k].
+enum class Given { kPacked, kView, kTransposedView };
+
 // x [m, k] times one of several equal copies of y [k, n].
 class Problem {
  public:
@@ -48,6 +54,8 @@ class Problem {
     const std::int64_t copies = ceil_div(options.cold_mib << 20, weight_bytes);
     for (std::int64_t i = 0; i < copies; ++i) {
       weights_.emplace_back(StridedMatrixRef(y.data(), dtype, k_, n_, n_, 1));
+      plain_.emplace_back(y.bytes());
+      std::memcpy(plain_.back().data(), y.data(), static_cast<std::size_t>(y.bytes()));
     }
     x_ = AlignedBuffer(round_up(max_m * k_ * elem_bytes, 4));
     fill(x_, dtype);
@@ -61,14 +69,19 @@ class Problem {
   double weight_bytes() const { return static_cast<double>(weights_[0].bytes()); }
   bool decodes(std::int64_t m) const { return m <= gemm::max_decode_rows(kernels_, dtype_); }
 
-  void multiply(std::int64_t m) {
+  void multiply(std::int64_t m, Given given) {
     next_ = (next_ + 1) % weights_.size();
-    const gemm::Side side = {.y = &weights_[next_],
+    const bool packed_y = given == Given::kPacked;
+    const bool transposed = given == Given::kTransposedView;
+    const StridedMatrixRef plain(plain_[next_].data(), dtype_, k_, n_, transposed ? 1 : n_,
+                                 transposed ? k_ : 1);
+    const gemm::Side side = {.y = packed_y ? &weights_[next_] : nullptr,
+                             .view = packed_y ? nullptr : &plain,
                              .out = MatrixRef(out_.data(), DType::kF32, m, n_, n_)};
     const gemm::Product product = {
         .kernels = &kernels_, .dtype = dtype_, .k = k_, .sides = {&side, 1}};
     const ConstMatrixRef x(x_.data(), dtype_, m, k_, k_);
-    if (decodes(m)) {
+    if (decodes(m) && packed_y) {
       gemm::pack_decode({.kernels = &kernels_,
                          .x = x,
                          .m = m,
@@ -109,6 +122,7 @@ class Problem {
   std::int64_t k_;
   std::int64_t n_;
   std::vector<gemm::Panels> weights_;
+  std::vector<AlignedBuffer> plain_;  // y as it is
   std::size_t next_ = 0;
   AlignedBuffer x_;
   AlignedBuffer packed_;
@@ -123,7 +137,17 @@ struct Figure {
   double best_read = 0;               // bytes/s
   std::vector<double> compute_share;  // of each round
   std::vector<double> read_share;
+  std::vector<double> view_ratio;  // time over that with packed weights
+  std::vector<double> transposed_ratio;
 };
+
+// Processor time of a product, after one that brings code and packed x where later calls find them.
+double seconds_of(Problem& problem, std::int64_t m, Given given) {
+  problem.multiply(m, given);
+  const double start = thread_cpu_seconds();
+  problem.multiply(m, given);
+  return thread_cpu_seconds() - start;
+}
 
 nlohmann::json measure(Isa isa, DType dtype, const Options& options) {
   Problem problem(isa, dtype, options);
@@ -133,16 +157,16 @@ nlohmann::json measure(Isa isa, DType dtype, const Options& options) {
       Figure& figure = figures[i];
       const double peak = gemm::measure_peak(gemm::kernels(isa), dtype, 0.01).l1_fed;
       const double read = gemm::measure_read_bandwidth({.bytes = 128 << 20, .repeats = 2});
-      problem.multiply(options.m[i]);  // brings code and packed x where later calls find them
-      const double start = thread_cpu_seconds();
-      problem.multiply(options.m[i]);
-      const double seconds = thread_cpu_seconds() - start;
+      const double seconds = seconds_of(problem, options.m[i], Given::kPacked);
       figure.seconds.push_back(seconds);
       figure.best_seconds = std::min(figure.best_seconds, seconds);
       figure.best_peak = std::max(figure.best_peak, peak);
       figure.best_read = std::max(figure.best_read, read);
       figure.compute_share.push_back(problem.flops(options.m[i]) / seconds / peak);
       figure.read_share.push_back(problem.weight_bytes() / seconds / read);
+      figure.view_ratio.push_back(seconds_of(problem, options.m[i], Given::kView) / seconds);
+      figure.transposed_ratio.push_back(seconds_of(problem, options.m[i], Given::kTransposedView) /
+                                        seconds);
     }
   }
   nlohmann::json rows = nlohmann::json::array();
@@ -151,11 +175,12 @@ nlohmann::json measure(Isa isa, DType dtype, const Options& options) {
     const std::int64_t m = options.m[i];
     const double flops = problem.flops(m) / f.best_seconds;
     const double bytes = problem.weight_bytes() / f.best_seconds;
-    std::printf("%-13s %-5s %6lld %9.3f %9.3f %9.1f %8.1f%% %8.1f%% %9.1f %8.1f%% %8.1f%%\n",
-                isa_name(isa).data(), dtype_name(dtype).data(), static_cast<long long>(m),
-                1e3 * f.best_seconds, 1e3 * median(f.seconds), 1e-9 * flops,
-                100 * flops / f.best_peak, 100 * median(f.compute_share), 1e-9 * bytes,
-                100 * bytes / f.best_read, 100 * median(f.read_share));
+    std::printf(
+        "%-13s %-5s %6lld %9.3f %9.3f %9.1f %8.1f%% %8.1f%% %9.1f %8.1f%% %8.1f%% %10.2f %10.2f\n",
+        isa_name(isa).data(), dtype_name(dtype).data(), static_cast<long long>(m),
+        1e3 * f.best_seconds, 1e3 * median(f.seconds), 1e-9 * flops, 100 * flops / f.best_peak,
+        100 * median(f.compute_share), 1e-9 * bytes, 100 * bytes / f.best_read,
+        100 * median(f.read_share), median(f.view_ratio), median(f.transposed_ratio));
     rows.push_back({{"isa", isa_name(isa)},
                     {"dtype", dtype_name(dtype)},
                     {"m", m},
@@ -169,7 +194,9 @@ nlohmann::json measure(Isa isa, DType dtype, const Options& options) {
                     {"median_share_of_l1_fed", median(f.compute_share)},
                     {"weight_gigabytes_per_second", 1e-9 * bytes},
                     {"share_of_read_bandwidth", bytes / f.best_read},
-                    {"median_share_of_read_bandwidth", median(f.read_share)}});
+                    {"median_share_of_read_bandwidth", median(f.read_share)},
+                    {"view_over_packed", median(f.view_ratio)},
+                    {"transposed_view_over_packed", median(f.transposed_ratio)}});
   }
   return rows;
 }
@@ -195,8 +222,9 @@ int run(int argc, char** argv) {
 
   std::printf("k %lld, n %lld; shares: best of best, then median of the rounds' shares\n",
               static_cast<long long>(options.k), static_cast<long long>(options.n));
-  std::printf("%-13s %-5s %6s %9s %9s %9s %9s %9s %9s %9s %9s\n", "isa", "type", "m", "best ms",
-              "median", "GFLOP/s", "of L1-fed", "median", "GB/s", "of read", "median");
+  std::printf("%-13s %-5s %6s %9s %9s %9s %9s %9s %9s %9s %9s %10s %10s\n", "isa", "type", "m",
+              "best ms", "median", "GFLOP/s", "of L1-fed", "median", "GB/s", "of read", "median",
+              "view [k,n]", "view [n,k]");
   nlohmann::json rows = nlohmann::json::array();
   for (Isa isa : chosen_isas(options.isas)) {
     if (isa == Isa::kPortable && options.isas.empty()) continue;  // minutes, and of no interest

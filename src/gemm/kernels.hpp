@@ -40,7 +40,9 @@ struct TileArgs {
   // Hints, all optional: memory wanted next, to be fetched while this tile computes.
   const std::byte* prefetch_l2 = nullptr;  // next panel block or packed x
   std::int64_t prefetch_l2_bytes = 0;
-  const float* next_acc = nullptr;  // accumulators of the next tile
+  std::int64_t prefetch_l2_runs = 1;    // of as many bytes each
+  std::int64_t prefetch_l2_stride = 0;  // bytes from run to run
+  const float* next_acc = nullptr;      // accumulators of the next tile
 };
 using TileFunction = void (*)(const TileArgs& args);
 

@@ -1,6 +1,5 @@
-// Rows of x into the two layouts the kernels read, and y itself into panel blocks.
+// Rows of x into the two layouts the kernels read.
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.hpp"
 #include "gemm/product.hpp"
@@ -41,24 +40,6 @@ void pack_into_tiles(const DecodePackArgs& args) {
                       .out_rows = static_cast<int>(tile.size())});
     }
     step = end;
-  }
-}
-
-// y of any strides to rows of 32 columns, those it lacks 0.
-template <class T>
-void copy_elements(const StridedMatrixRef& y, T* out) {
-  for (std::int64_t k = 0; k < y.rows; ++k, out += kPanelColumns) {
-    const T* row = static_cast<const T*>(y.data) + k * y.row_stride;
-    for (std::int64_t j = 0; j < y.cols; ++j) out[j] = row[j * y.col_stride];
-    std::memset(out + y.cols, 0, sizeof(T) * static_cast<std::size_t>(kPanelColumns - y.cols));
-  }
-}
-
-void copy_columns(const StridedMatrixRef& y, std::byte* out) {
-  if (dtype_bytes(y.dtype) == 4) {
-    copy_elements(y, reinterpret_cast<float*>(out));
-  } else {
-    copy_elements(y, reinterpret_cast<std::uint16_t*>(out));
   }
 }
 
@@ -115,35 +96,6 @@ void pack_decode(const DecodePackArgs& args) {
                   .k = std::min(steps.size() * per_step, args.x.cols - k0),
                   .out = args.packed + (steps.begin * args.m + args.first_row) * kStepBytes,
                   .out_rows = static_cast<int>(args.m)});
-}
-
-void pack_view(const Kernels& kernels, const StridedMatrixRef& y, const ViewBlock& block,
-               std::byte* out) {
-  const std::int64_t columns = std::min<std::int64_t>(kPanelColumns, y.cols - block.column);
-  const auto elem_bytes = static_cast<std::int64_t>(dtype_bytes(y.dtype));
-  const std::byte* first = static_cast<const std::byte*>(y.data) +
-                           (block.k0 * y.row_stride + block.column * y.col_stride) * elem_bytes;
-  const TypeKernels& type = kernels.type(y.dtype);
-  const bool whole = columns == kPanelColumns;
-  if (whole && y.row_stride == 1) {  // columns of y as rows of x
-    type.pack_rows({.x = first,
-                    .row_stride = y.col_stride,
-                    .rows = kPanelColumns,
-                    .k = block.k,
-                    .out = out,
-                    .out_rows = kPanelColumns});
-    return;
-  }
-  if (whole && y.col_stride == 1) {
-    type.pack_columns({.y = first, .k_stride = y.row_stride, .k = block.k, .out = out});
-    return;
-  }
-  constexpr std::int64_t kMaxRows = 2 * kBlockSteps;
-  CMM_DCHECK(block.k <= kMaxRows);
-  alignas(64) std::byte rows[kMaxRows * kPanelColumns * 4];
-  const StridedMatrixRef part(first, y.dtype, block.k, columns, y.row_stride, y.col_stride);
-  copy_columns(part, rows);
-  type.pack_columns({.y = rows, .k_stride = kPanelColumns, .k = block.k, .out = out});
 }
 
 }  // namespace cmm::gemm

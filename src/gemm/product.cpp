@@ -5,6 +5,8 @@
 //   - Between k blocks the sums of a tile lie in a private buffer of 1536 bytes, not in out: rows
 //     of out 16 KB apart share few cache sets (8 %). out is written once and never read.
 //   - 16-bit panels are widened once per pair and k block, 1 part in 43 of the work of 43 tiles.
+//   - A view of y is packed strip by strip (strip.hpp), the next one in pieces between the tiles of
+//     the current one, which prefetch its memory: y is read while tiles compute.
 //   - The next panel block and the next block of packed x are prefetched to L2 evenly over the
 //     tiles of the current pair (8 % at m = 256, 25 % at m = 64).
 #include "gemm/product.hpp"
@@ -19,28 +21,51 @@ namespace {
 
 constexpr std::int64_t kTileFloats = std::int64_t{kTileRows} * kPairColumns;
 constexpr int kMaxPairs = kMaxPanels / 2;
+// Of a strip, for each of its pairs: 8 KB of y, half of what a tile prefetches. Fewer and larger
+// ones burst; with more of them y's lines would be asked for early and lost where its stride is a
+// power of two.
+constexpr std::int64_t kStripPieces = 4;
 
 // Two neighbouring panels of one side, or one at the end of the range.
 struct Pair {
   int side = 0;
   std::int64_t first_panel = 0;
   int num_panels = 0;
+  int gate = -1;  // of up: the same pair of the gate
 };
 
-// The pairs of a call. Under SwiGLU each pair of the gate is followed by the same pair of up, so
+// Pairs whose panel blocks are made ready together: those of a strip.
+struct Turn {
+  int first_pair = 0;
+  int num_pairs = 0;
+};
+
+// The pairs of a call. Under SwiGLU each turn of the gate is followed by the same pairs of up, so
 // that both sums are at hand when the second is complete.
 struct Pairs {
   Pair pair[kMaxPairs];
   int count = 0;
+  Turn turn[kMaxPairs];
+  int num_turns = 0;
 };
 
 Pairs list_pairs(const Product& product, ColumnRange columns) {
   Pairs pairs;
-  for (std::int64_t p = columns.first_panel; p < columns.last_panel; p += 2) {
-    const int num_panels = p + 1 < columns.last_panel ? 2 : 1;
+  const std::int64_t turn_panels = strip_panels(product.dtype);
+  for (std::int64_t first = columns.first_panel; first < columns.last_panel; first += turn_panels) {
+    const std::int64_t end = std::min(first + turn_panels, columns.last_panel);
+    const int gate = pairs.count;
     for (int s = 0; s < (product.swiglu ? 2 : 1); ++s) {
-      CMM_DCHECK(pairs.count < kMaxPairs);
-      pairs.pair[pairs.count++] = {columns.side + s, p, num_panels};
+      Turn& turn = pairs.turn[pairs.num_turns++];
+      turn.first_pair = pairs.count;
+      for (std::int64_t p = first; p < end; p += 2) {
+        CMM_DCHECK(pairs.count < kMaxPairs);
+        pairs.pair[pairs.count++] = {.side = columns.side + s,
+                                     .first_panel = p,
+                                     .num_panels = p + 1 < end ? 2 : 1,
+                                     .gate = s == 0 ? -1 : gate + turn.num_pairs};
+        ++turn.num_pairs;
+      }
     }
   }
   return pairs;
@@ -119,16 +144,27 @@ class Call {
         tiles_(tiles),
         pairs_(list_pairs(product, columns)),
         accumulators_(workspace.accumulators()),
-        widened_(workspace.widened()) {}
+        widened_(workspace.widened()),
+        strips_{workspace.strip(0), workspace.strip(1)} {}
 
   void run() {
     const std::int64_t steps = num_steps(*product_.kernels, product_.dtype, product_.k);
+    Strip strip = strip_of(pairs_.turn[0], block_at(product_, 0));
+    strip.pack({0, strip.num_units()});
     // k = 0 is one block without steps, so that the epilogue of zero sums is stored.
     for (std::int64_t step = 0; step == 0 || step < steps; step += kBlockSteps) {
       const Block block = block_at(product_, step);
       const bool last = step + kBlockSteps >= steps;
-      for (int p = 0; p < pairs_.count; ++p) {
-        multiply_pair(p, block, last);
+      for (int t = 0; t < pairs_.num_turns; ++t) {
+        current_strip_ = 1 - current_strip_;
+        const bool last_turn = t + 1 == pairs_.num_turns;
+        Strip next;
+        if (!last_turn) {
+          next = strip_of(pairs_.turn[t + 1], block);
+        } else if (!last) {
+          next = strip_of(pairs_.turn[0], block_at(product_, step + kBlockSteps));
+        }
+        multiply_turn(pairs_.turn[t], block, last, next);
       }
     }
   }
@@ -141,25 +177,34 @@ class Call {
     return side_of(pair).y->panel(pair.first_panel + i) + block.panel_offset;
   }
 
-  // Panel i of the pair as the tile functions read it.
-  const std::byte* ready_block(const Pair& pair, int i, const Block& block) {
-    const bool viewed = side_of(pair).view != nullptr;
-    if (!viewed && type_.widen == nullptr) return panel_block(pair, i, block);
-    float* out = widened_ + std::int64_t{i} * kBlockSteps * kPanelColumns;
-    auto* ready = reinterpret_cast<std::byte*>(out);
-    if (viewed) {
-      const std::int64_t per_step = type_.bf16_pairs ? 2 : 1;
-      const std::int64_t k0 = block.first_step * per_step;
-      pack_view(*product_.kernels, *side_of(pair).view,
-                {.k0 = k0,
-                 .k = std::min(block.num_steps * per_step, product_.k - k0),
-                 .column = (pair.first_panel + i) * kPanelColumns},
-                ready);
-    } else {
-      // Where panels are widened, a step is a k.
-      type_.widen({panel_block(pair, i, block), block.num_steps, out});
+  // The strip that a turn needs next, to be packed into the scratch that is not in use.
+  Strip strip_of(const Turn& turn, const Block& block) const {
+    const Pair& first = pairs_.pair[turn.first_pair];
+    const Pair& last = pairs_.pair[turn.first_pair + turn.num_pairs - 1];
+    if (side_of(first).view == nullptr) return {};
+    const std::int64_t per_step = type_.bf16_pairs ? 2 : 1;
+    const std::int64_t k0 = block.first_step * per_step;
+    return {
+        *product_.kernels,
+        *side_of(first).view,
+        {.k0 = k0,
+         .k = std::min(block.num_steps * per_step, product_.k - k0),
+         .column = first.first_panel * kPanelColumns,
+         .num_panels = static_cast<int>(last.first_panel + last.num_panels - first.first_panel)},
+        strips_[1 - current_strip_]};
+  }
+
+  // Panel i of a pair of the turn as the tile functions read it.
+  const std::byte* ready_block(const Turn& turn, const Pair& pair, int i, const Block& block) {
+    if (side_of(pair).view != nullptr) {
+      const std::int64_t panel =
+          pair.first_panel + i - pairs_.pair[turn.first_pair].first_panel;  // of the strip
+      return strips_[current_strip_] + panel * kStripPanelBytes;
     }
-    return ready;
+    if (type_.widen == nullptr) return panel_block(pair, i, block);
+    float* out = widened_ + std::int64_t{i} * kBlockSteps * kPanelColumns;
+    type_.widen({panel_block(pair, i, block), block.num_steps, out});  // here a step is a k
+    return reinterpret_cast<const std::byte*>(out);
   }
 
   float* accumulators(int pair, std::size_t tile) const {
@@ -189,38 +234,55 @@ class Call {
     return prefetch;
   }
 
-  void multiply_pair(int p, const Block& block, bool last) {
-    const Pair& pair = pairs_.pair[p];
-    const std::byte* panel[2] = {ready_block(pair, 0, block),
-                                 pair.num_panels == 2 ? ready_block(pair, 1, block) : nullptr};
-    Prefetch prefetch = plan_prefetch(p, block, last);
-    for (std::size_t t = 0; t < tiles_.size(); ++t) {
-      const RowTile& tile = tiles_[t];
-      float* acc = accumulators(p, t);
-      const Prefetch::Piece wanted = prefetch.next();
-      type_.tile[tile.rows]({.x = packed_block(tile, block),
-                             .panel0 = panel[0],
-                             .panel1 = panel[1],
-                             .num_steps = block.num_steps,
-                             .acc_in = block.first_step == 0 ? nullptr : acc,
-                             .acc_out = acc,
-                             .prefetch_l2 = wanted.begin,
-                             .prefetch_l2_bytes = wanted.bytes,
-                             .next_acc = acc + kTileFloats});
-      if (last) store_tile(p, t);
+  // Meanwhile packs `next`, a piece after each tile, which prefetches the piece's memory.
+  void multiply_turn(const Turn& turn, const Block& block, bool last, const Strip& next) {
+    const std::int64_t num_tiles = static_cast<std::int64_t>(tiles_.size());
+    const std::int64_t num_pieces =
+        std::min(turn.num_pairs * std::min(num_tiles, kStripPieces), next.num_units());
+    std::int64_t piece = 0;
+    for (int p = turn.first_pair; p < turn.first_pair + turn.num_pairs; ++p) {
+      const Pair& pair = pairs_.pair[p];
+      const std::byte* panel[2] = {
+          ready_block(turn, pair, 0, block),
+          pair.num_panels == 2 ? ready_block(turn, pair, 1, block) : nullptr};
+      Prefetch prefetch = plan_prefetch(p, block, last);
+      for (std::size_t t = 0; t < tiles_.size(); ++t, ++piece) {
+        const RowTile& tile = tiles_[t];
+        float* acc = accumulators(p, t);
+        const Range units =
+            piece < num_pieces ? even_part(next.num_units(), num_pieces, piece) : Range{};
+        Strip::Memory wanted = next.memory(units);
+        if (units.size() == 0) {
+          const Prefetch::Piece part = prefetch.next();
+          wanted = {.begin = part.begin, .run_bytes = part.bytes, .num_runs = 1};
+        }
+        type_.tile[tile.rows]({.x = packed_block(tile, block),
+                               .panel0 = panel[0],
+                               .panel1 = panel[1],
+                               .num_steps = block.num_steps,
+                               .acc_in = block.first_step == 0 ? nullptr : acc,
+                               .acc_out = acc,
+                               .prefetch_l2 = wanted.begin,
+                               .prefetch_l2_bytes = wanted.run_bytes,
+                               .prefetch_l2_runs = wanted.num_runs,
+                               .prefetch_l2_stride = wanted.stride_bytes,
+                               .next_acc = acc + kTileFloats});
+        next.pack(units);
+        if (last) store_tile(p, t);
+      }
     }
   }
 
   void store_tile(int p, std::size_t t) const {
     const Pair& pair = pairs_.pair[p];
-    const bool is_gate = product_.swiglu && p % 2 == 0;
+    const bool is_gate = product_.swiglu && pair.gate < 0;
     if (is_gate) return;  // stored with the pair of up that follows
     store_output(product_, {.side = product_.swiglu ? pair.side - 1 : pair.side,
                             .row = tiles_[t].out_row,
                             .rows = tiles_[t].rows,
                             .first_panel = pair.first_panel,
                             .num_panels = pair.num_panels,
-                            .acc = accumulators(product_.swiglu ? p - 1 : p, t),
+                            .acc = accumulators(product_.swiglu ? pair.gate : p, t),
                             .acc_up = product_.swiglu ? accumulators(p, t) : nullptr,
                             .acc_stride = kPairColumns});
   }
@@ -231,6 +293,8 @@ class Call {
   Pairs pairs_;
   float* accumulators_;
   float* widened_;
+  std::byte* const strips_[2];
+  int current_strip_ = 1;  // the one that is multiplied
 };
 
 // One tile more than used: the last tile's `next_acc` points at it.
@@ -241,9 +305,10 @@ constexpr std::int64_t kWidenedBytes =
 
 }  // namespace
 
-Workspace::Workspace() : accumulators_(kAccumulatorBytes), widened_(kWidenedBytes) {}
+Workspace::Workspace()
+    : accumulators_(kAccumulatorBytes), widened_(kWidenedBytes), strips_(2 * kStripBytes) {}
 
-std::int64_t Workspace::bytes() { return kAccumulatorBytes + kWidenedBytes; }
+std::int64_t Workspace::bytes() { return kAccumulatorBytes + kWidenedBytes + 2 * kStripBytes; }
 
 void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
                     Workspace& workspace) {

@@ -16,6 +16,7 @@
 #include "cmm/matrix.hpp"
 #include "gemm/kernels.hpp"
 #include "gemm/panels.hpp"
+#include "gemm/strip.hpp"
 
 namespace cmm::gemm {
 
@@ -94,27 +95,19 @@ class Workspace {
 
   float* accumulators() { return accumulators_.as<float>(); }
   float* widened() { return widened_.as<float>(); }
+  // Two strips of views, in turn.
+  std::byte* strip(int i) { return strips_.data() + i * kStripBytes; }
 
  private:
   AlignedBuffer accumulators_;
   AlignedBuffer widened_;
+  AlignedBuffer strips_;
 };
 
 // Limits of one call of multiply_tiles: more tiles or panels are the caller's to split. They keep
 // the accumulators of a call in L2.
 inline constexpr int kMaxTiles = 43;   // 258 rows
 inline constexpr int kMaxPanels = 16;  // 512 columns (SwiGLU: 8 panels of each side)
-
-// Packs the panel block of k elements [k0, k0 + k) and 32 columns from `column` on, as many as
-// there are, of y [k, n] of any strides into `out`, 64-byte aligned: f32 [k][32], or pairs. k is at
-// most kBlockSteps steps; columns past n are 0.
-struct ViewBlock {
-  std::int64_t k0 = 0;
-  std::int64_t k = 0;
-  std::int64_t column = 0;
-};
-void pack_view(const Kernels& kernels, const StridedMatrixRef& y, const ViewBlock& block,
-               std::byte* out);
 
 void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
                     Workspace& workspace);

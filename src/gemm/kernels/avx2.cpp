@@ -131,7 +131,11 @@ void prefetch_range(const std::byte* begin, std::int64_t bytes) {
 template <int kRows>
 void tile(const TileArgs& args) {
   const int columns = args.panel1 == nullptr ? kPanelColumns : kPairColumns;
-  const std::int64_t hint_bytes = args.prefetch_l2 == nullptr ? 0 : args.prefetch_l2_bytes;
+  const bool one_run = args.prefetch_l2 != nullptr && args.prefetch_l2_runs == 1;
+  const std::int64_t hint_bytes = one_run ? args.prefetch_l2_bytes : 0;
+  for (std::int64_t run = 0; !one_run && run < args.prefetch_l2_runs; ++run) {
+    prefetch_range(args.prefetch_l2 + run * args.prefetch_l2_stride, args.prefetch_l2_bytes);
+  }
   for (int column = 0; column < columns; column += kHalfColumns) {
     const std::int64_t hint_begin = hint_bytes * column / columns;
     prefetch_range(args.prefetch_l2 + hint_begin,

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "gemm/kernels.hpp"
+#include "gemm/kernels/unroll.hpp"
 #include "gemm/kernels/x86_store_rows.hpp"
 
 namespace cmm::gemm {
@@ -69,11 +70,72 @@ inline void store_lane(const __m512 (&transposed)[4], std::int64_t num_steps, in
 // are alike).
 inline constexpr std::int64_t kPackAheadBytes = 1024;
 
+// 16 steps of 16 rows, transposed: v[i] becomes step i of the rows.
+inline void transpose(__m512 (&v)[16]) {
+  __m512d pairs[16];  // of rows (2 i, 2 i + 1), by 64 bits; then of 4 rows
+  CMM_UNROLL
+  for (int i = 0; i < 16; i += 2) {
+    pairs[i] = _mm512_castps_pd(_mm512_unpacklo_ps(v[i], v[i + 1]));
+    pairs[i + 1] = _mm512_castps_pd(_mm512_unpackhi_ps(v[i], v[i + 1]));
+  }
+  // v[4 i + s]: rows 4 i .. 4 i + 3 of steps s, 4 + s, 8 + s, 12 + s, a 128-bit lane each.
+  CMM_UNROLL
+  for (int i = 0; i < 16; i += 4) {
+    v[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(pairs[i], pairs[i + 2]));
+    v[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(pairs[i], pairs[i + 2]));
+    v[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(pairs[i + 1], pairs[i + 3]));
+    v[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(pairs[i + 1], pairs[i + 3]));
+  }
+  CMM_UNROLL
+  for (int s = 0; s < 4; ++s) {
+    const __m512 even_low = _mm512_shuffle_f32x4(v[s], v[4 + s], 0x88);  // lanes 0, 2 of both
+    const __m512 odd_low = _mm512_shuffle_f32x4(v[s], v[4 + s], 0xdd);
+    const __m512 even_high = _mm512_shuffle_f32x4(v[8 + s], v[12 + s], 0x88);
+    const __m512 odd_high = _mm512_shuffle_f32x4(v[8 + s], v[12 + s], 0xdd);
+    v[s] = _mm512_shuffle_f32x4(even_low, even_high, 0x88);
+    v[4 + s] = _mm512_shuffle_f32x4(odd_low, odd_high, 0x88);
+    v[8 + s] = _mm512_shuffle_f32x4(even_low, even_high, 0xdd);
+    v[12 + s] = _mm512_shuffle_f32x4(odd_low, odd_high, 0xdd);
+  }
+}
+
+// 16 rows. Nothing is prefetched: whoever packs so many rows has seen to it (product.cpp), or they
+// are few.
+template <class Source>
+void pack_16_rows(const PackRowsArgs& args, int row) {
+  constexpr std::int64_t kBlockElems = 16 * Source::kElemsPerStep;
+  const std::int64_t row_bytes = args.row_stride * Source::kElemBytes;
+  const std::byte* x = static_cast<const std::byte*>(args.x) + row * row_bytes;
+  float* out = static_cast<float*>(args.out) + row;
+  for (std::int64_t k = 0; k < args.k; k += kBlockElems) {
+    const std::int64_t num_elems = args.k - k;
+    __m512 v[16];
+    CMM_UNROLL
+    for (int r = 0; r < 16; ++r) v[r] = Source::load(x + r * row_bytes, num_elems);
+    transpose(v);
+    if (num_elems >= kBlockElems) {
+      CMM_UNROLL
+      for (int step = 0; step < 16; ++step) _mm512_storeu_ps(out + step * args.out_rows, v[step]);
+    } else {
+      const std::int64_t num_steps =
+          (num_elems + Source::kElemsPerStep - 1) / Source::kElemsPerStep;
+      CMM_UNROLL
+      for (int step = 0; step < 16; ++step) {
+        if (step < num_steps) _mm512_storeu_ps(out + step * args.out_rows, v[step]);
+      }
+    }
+    x += kBlockElems * Source::kElemBytes;
+    out += 16 * args.out_rows;
+  }
+}
+
 template <class Source>
 void pack_rows(const PackRowsArgs& args) {
   constexpr std::int64_t kBlockElems = 16 * Source::kElemsPerStep;
   const std::int64_t row_bytes = args.row_stride * Source::kElemBytes;
-  for (int row = 0; row < args.rows; row += 4) {
+  int row = 0;
+  for (; row + 16 <= args.rows; row += 16) pack_16_rows<Source>(args, row);
+  for (; row < args.rows; row += 4) {
     const int num_rows = args.rows - row < 4 ? args.rows - row : 4;
     for (std::int64_t k = 0; k < args.k; k += kBlockElems) {
       const std::byte* x =

@@ -27,6 +27,7 @@ namespace {
 struct TileHints {
   const void* next_y;           // kNextYLines lines per round into L2
   std::int64_t next_y_advance;  // bytes from one to the next
+  std::int64_t next_y_jump[2];  // more of them after the first half of a round, and the second
   const void* next_acc;         // 1 line per round, to be written
   std::int64_t next_acc_advance;
 };
@@ -36,12 +37,23 @@ constexpr std::int64_t kNextYLines = 8;
 // Where a hint is absent its prefetch stays on memory the tile owns: a line of y or of another
 // thread's accumulators must not be asked for in order to write it.
 inline TileHints tile_hints(const TileArgs& args, std::int64_t rounds, std::int64_t rows) {
-  TileHints hints = {args.x, 0, args.acc_out, 0};
+  TileHints hints = {args.x, 0, {0, 0}, args.acc_out, 0};
   if (rounds == 0) return hints;
   if (args.prefetch_l2 != nullptr) {
     hints.next_y = args.prefetch_l2;
-    const std::int64_t lines = kNextYLines * rounds;
+    const bool one_run = args.prefetch_l2_runs == 1;
+    const bool short_runs = args.prefetch_l2_bytes <= 64 * kNextYLines / 2;
+    // Of runs, each half of a round takes one up to 256 bytes, or each round one up to 512. What
+    // the rounds do not reach is not fetched ahead; what they reach beyond is wanted soon.
+    const std::int64_t lines = one_run      ? kNextYLines * rounds
+                               : short_runs ? kNextYLines / 2
+                                            : kNextYLines;
     hints.next_y_advance = (args.prefetch_l2_bytes + lines - 1) / lines;
+    if (!one_run) {
+      const std::int64_t jump = args.prefetch_l2_stride - lines * hints.next_y_advance;
+      hints.next_y_jump[0] = short_runs ? jump : 0;
+      hints.next_y_jump[1] = jump;
+    }
   }
   if (args.next_acc != nullptr) {
     hints.next_acc = args.next_acc;
@@ -126,9 +138,10 @@ inline TileHints tile_hints(const TileArgs& args, std::int64_t rounds, std::int6
       "3:\n"                                                                                 \
       CMM_TILE_HINTING_STEP(P, R, OP, 0)                                                     \
       "prefetcht0 512(%[x])\n" CMM_TILE_HINTING_STEP(P, R, OP, 1)                            \
-      CMM_TILE_HINTING_STEP(P, R, OP, 2)                                                     \
+      "add %[next_y_jump0], %[next_y]\n" CMM_TILE_HINTING_STEP(P, R, OP, 2)                  \
       "prefetchw (%[next_acc])\n"                                                            \
       "add %[next_acc_advance], %[next_acc]\n" CMM_TILE_HINTING_STEP(P, R, OP, 3)            \
+      "add %[next_y_jump1], %[next_y]\n"                                                     \
       "add $4*%c[step], %[x]\n"                                                              \
       "add $4*128, %[y]\n"                                                                   \
       "dec %[rounds]\n"                                                                      \
@@ -145,7 +158,8 @@ inline TileHints tile_hints(const TileArgs& args, std::int64_t rounds, std::int6
       : [x] "+r"(x), [y] "+r"(y), [rounds] "+r"(rounds), [rest] "+r"(rest),                  \
         [next_y] "+r"(hints.next_y), [next_acc] "+r"(hints.next_acc)                         \
       : [panel1] "r"(panel1), [acc_in] "r"(args.acc_in), [acc_out] "r"(args.acc_out),        \
-        [next_y_advance] "r"(hints.next_y_advance),                                          \
+        [next_y_advance] "r"(hints.next_y_advance), [next_y_jump0] "r"(hints.next_y_jump[0]), \
+        [next_y_jump1] "r"(hints.next_y_jump[1]),                                            \
         [next_acc_advance] "r"(hints.next_acc_advance), [step] "i"(4 * R)                    \
       : "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",      \
         "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm16",       \
