@@ -2,8 +2,12 @@
 // but y, nor anything of it once a call has ended.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "run_and_catch.hpp"
 #include "support/distributed.hpp"
+#include "support/mischief.hpp"
 
 namespace cmm {
 namespace {
@@ -141,6 +145,75 @@ TEST(View, AnyStrides) {
       EXPECT_EQ(packed, viewed) << "strides " << ref.row_stride << ", " << ref.col_stride;
     }
   });
+}
+
+// A y that is unmapped as soon as the call has ended.
+struct ShortLivedY {
+  static constexpr std::int64_t kK = 64, kN = 640;
+  test::Stored y{test::random_values(kK, kN, DType::kF32, 7), DType::kF32, kN, test::Flush::kEnd};
+};
+
+// Thread 0 fails while its helper has still to multiply.
+TEST(View, IsNotTouchedOnceAFailedCallHasThrown) {
+  struct Hooked {
+    std::atomic<bool> helper_claims{false};
+    std::atomic<bool> helper_is_late{false};
+    static void reach(void* self, exec::Point point, int thread) {
+      auto& hooked = *static_cast<Hooked*>(self);
+      if (point == exec::Point::kPacked) {
+        hooked.helper_claims.store(true);  // from now on it claims blocks of the product, too
+      } else if (point == exec::Point::kClaimed && thread == 1 && hooked.helper_claims.load()) {
+        hooked.helper_is_late.store(true);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      } else if (point == exec::Point::kClaimed && thread == 0) {
+        while (!hooked.helper_is_late.load()) std::this_thread::yield();
+        throw test::Sabotage();
+      }
+    }
+  };
+  run_ranks({{"tp", 1}}, [&](Mesh& mesh) {
+    const Plan plan =
+        Plan::make(mesh.axis("tp"), {.m = 30, .k = ShortLivedY::kK, .n_local = {ShortLivedY::kN}},
+                   {.threads = 2});
+    Hooked hooked;
+    plan.state().set_hook({&Hooked::reach, &hooked});
+    const std::vector<float> x(30 * ShortLivedY::kK);
+    std::vector<float> out(30 * ShortLivedY::kN);
+    auto data = std::make_unique<ShortLivedY>();
+    EXPECT_THROW(all_gather_matmul(plan, MatrixView<const float>(x.data(), 30, ShortLivedY::kK),
+                                   Weights::view(data->y.ref()),
+                                   MatrixView<float>(out.data(), 30, ShortLivedY::kN)),
+                 test::Sabotage);
+    data.reset();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  });
+}
+
+TEST(View, IsNotTouchedAfterADeadline) {
+  std::atomic<bool> over{false};
+  const test::Messages messages = test::run_and_catch(2, [&](const Axis& axis) {
+    const Plan plan =
+        Plan::make(axis, {.m = 60, .k = ShortLivedY::kK, .n_local = {ShortLivedY::kN}},
+                   {.threads = 2, .deadline = std::chrono::milliseconds(100)});
+    if (axis.rank() == 1) {  // never calls
+      while (!over.load()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      return;
+    }
+    const std::vector<float> x(30 * ShortLivedY::kK);
+    std::vector<float> out(60 * ShortLivedY::kN);
+    auto data = std::make_unique<ShortLivedY>();
+    try {
+      all_gather_matmul(plan, MatrixView<const float>(x.data(), 30, ShortLivedY::kK),
+                        Weights::view(data->y.ref()),
+                        MatrixView<float>(out.data(), 60, ShortLivedY::kN));
+    } catch (const Error&) {
+      data.reset();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      over.store(true);
+      throw;
+    }
+  });
+  EXPECT_NE(messages[0].find("waited 100 ms"), std::string::npos) << messages[0];
 }
 
 std::string message_of(const std::function<void()>& make, ErrorCode code) {

@@ -186,7 +186,7 @@ TEST_P(KernelsTest, TilesContinueTheChain) {
         source.fill(panel0.data(), num_steps * 32 * elems_per_step);
         source.fill(panel1.data(), num_steps * 32 * elems_per_step);
         acc_source.fill(acc_in.data(), std::int64_t{rows} * kPairColumns);
-        for (int variant = 0; variant < 8; ++variant) {
+        for (int variant = 0; variant < 16; ++variant) {
           SCOPED_TRACE(testing::Message()
                        << rows << " rows, " << num_steps << " steps, variant " << variant);
           TileArgs args;
@@ -198,6 +198,10 @@ TEST_P(KernelsTest, TilesContinueTheChain) {
           if ((variant & 4) != 0) {
             args.prefetch_l2 = panel1.data();
             args.prefetch_l2_bytes = num_steps * 128;
+            if ((variant & 8) != 0) {  // runs; what is prefetched may belong to nobody
+              args.prefetch_l2_runs = 1 + num_steps % 5;
+              args.prefetch_l2_stride = 1000;
+            }
             args.next_acc = acc_in.as<float>();
           }
           expect_tile(tested(), pairs ? nullptr : reference().tile[rows], args, rows);
