@@ -30,7 +30,7 @@ from jax.experimental import topologies
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from collective_matmul import InvalidArgumentError
+from collective_matmul import InvalidArgumentError, UnsupportedError
 from collective_matmul.jax import (
     all_gather_matmul,
     all_gather_matmul_local,
@@ -133,8 +133,8 @@ def test_scan_over_layers_with_remat_and_gradient(mesh):
 
 def test_all_forms(mesh):
     """Each in a program of its own: transposed y, types, several right sides, ragged extents."""
-    two = lambda x, y, **o: all_gather_matmul(x, [y, 2 * y], mesh, "tp", **o)  # noqa: E731
-    one = lambda x, y, **o: all_gather_matmul(x, y, mesh, "tp", **o)  # noqa: E731
+    two = lambda x, y, **o: all_gather_matmul(x, [y, 2 * y], mesh, "tp", **o)
+    one = lambda x, y, **o: all_gather_matmul(x, y, mesh, "tp", **o)
     transposed = operands(mesh, rhs_transpose=True)
     ragged = jax.ShapeDtypeStruct((101, 300), jnp.bfloat16), operands(mesh, k=300)[1]
     for f, args in [
@@ -168,6 +168,31 @@ def test_local_form_in_a_shard_map_of_the_user(mesh):
         compiled(jax.grad(squares(f), (0, 1)), *operands(mesh))
 
 
+def test_local_form_needs_no_mesh_where_shard_map_tells_its_devices(v6e):
+    specs = {"in_specs": (P("tp", None), P(None, "tp")), "out_specs": P(None, "tp")}
+
+    def local(**options):
+        return jax.shard_map(
+            lambda x, y: all_gather_matmul_local(x, y, "tp", **options), mesh=v6e, **specs
+        )
+
+    compiled(local(chip="v6e"), *operands(v6e))
+    if hasattr(v6e.abstract_mesh, "abstract_device"):
+        compiled(local(), *operands(v6e))
+    else:
+        with pytest.raises(UnsupportedError, match="give chip="):
+            compiled(local(), *operands(v6e))
+
+
+def test_in_a_branch_that_all_devices_take_alike(v6e):
+    def either(flag, x, y):
+        return lax.cond(
+            flag, lambda: all_gather_matmul(x, y, v6e, "tp"), lambda: jnp.zeros((256, 1024), x.dtype)
+        )
+
+    compiled(either, jax.ShapeDtypeStruct((), jnp.bool_), *operands(v6e))
+
+
 @pytest.mark.parametrize("dtype", [jnp.int8, jnp.float8_e4m3fn])
 def test_narrow_types(dtype):
     chip = "v6e" if dtype == jnp.int8 or JAX < (0, 8) else "7x"
@@ -182,10 +207,10 @@ def test_a_mesh_of_two_axes(names):
     sizes = {"dp": 2, "tp": 4}
     mesh = ring_mesh(devices("v5e:2x4"), "tp", shape={name: sizes[name] for name in names})
     x, y = operands(mesh)
-    replicated = lambda x, y: all_gather_matmul(x, y, mesh, "tp")  # noqa: E731
+    replicated = lambda x, y: all_gather_matmul(x, y, mesh, "tp")
     compiled(jax.grad(squares(replicated), (0, 1)), x, y)
     batch = array(mesh, P(("dp", "tp"), None), *x.shape)
-    batched = lambda x, y: all_gather_matmul(x, y, mesh, "tp", batch_axis="dp")  # noqa: E731
+    batched = lambda x, y: all_gather_matmul(x, y, mesh, "tp", batch_axis="dp")
     executable = compiled(batched, batch, y)
     assert executable.output_shardings.spec == P("dp", "tp")
     assert "all-gather" not in text(executable)  # each row of the mesh has its own rows of x
@@ -207,7 +232,7 @@ def test_two_rings_in_one_program():
 def test_explicit_axis_types(v6e):
     mesh = Mesh(v6e.devices, ("tp",), axis_types=(AxisType.Explicit,))
     x, y = operands(mesh)
-    f = lambda x, y: all_gather_matmul(x, y, mesh, "tp")  # noqa: E731
+    f = lambda x, y: all_gather_matmul(x, y, mesh, "tp")
     use_mesh = jax.set_mesh if hasattr(jax, "set_mesh") else jax.sharding.use_mesh
     with use_mesh(mesh):
         compiled(f, x, y)
@@ -264,7 +289,7 @@ def test_a_torus_is_closed_by_its_own_links():
 def test_a_mesh_with_long_hops_warns_once():
     mesh = Mesh(np.array(devices("v6e:2x4")), ("tp",))
     x, y = operands(mesh)
-    call = lambda x, y: all_gather_matmul(x, y, mesh, "tp")  # noqa: E731
+    call = lambda x, y: all_gather_matmul(x, y, mesh, "tp")
     with pytest.warns(UserWarning, match="links apart on the chips.*ring_mesh"):
         jax.eval_shape(call, x, y)
     with warnings.catch_warnings():
