@@ -222,7 +222,7 @@ def test_each_form_has_its_place():
         jax.shard_map(
             lambda x, y: on_v6e(x, y), mesh=MESH, in_specs=P(), out_specs=P(), check_vma=False
         )(x, y)
-    with pytest.raises(InvalidArgumentError, match="outside of a shard_map, call all_gather_matmul"):
+    with pytest.raises(InvalidArgumentError, match="outside of a shard_map, call all_gather"):
         all_gather_matmul_local(x, y, "tp")
     with pytest.raises(InvalidArgumentError, match="all axes of the mesh .'dp', 'tp'.; outside"):
         jax.jit(jax.shard_map(

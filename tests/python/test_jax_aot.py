@@ -186,9 +186,8 @@ def test_local_form_needs_no_mesh_where_shard_map_tells_its_devices(v6e):
 
 def test_in_a_branch_that_all_devices_take_alike(v6e):
     def either(flag, x, y):
-        return lax.cond(
-            flag, lambda: all_gather_matmul(x, y, v6e, "tp"), lambda: jnp.zeros((256, 1024), x.dtype)
-        )
+        zeros = jnp.zeros((256, 1024), x.dtype)
+        return lax.cond(flag, lambda: all_gather_matmul(x, y, v6e, "tp"), lambda: zeros)
 
     compiled(either, jax.ShapeDtypeStruct((), jnp.bool_), *operands(v6e))
 
@@ -237,6 +236,13 @@ def test_explicit_axis_types(v6e):
     with use_mesh(mesh):
         compiled(f, x, y)
         compiled(jax.grad(squares(f), (0, 1)), x, y)
+        # Sharded in other ways, and not to be sharded evenly.
+        compiled(f, array(mesh, P(None, "tp"), *x.shape), array(mesh, P(), *y.shape))
+        ragged = array(mesh, P(), 101, 512), array(mesh, P("tp", None), 512, 1024)
+        assert compiled(f, *ragged).output_shardings.spec == P(None, "tp")
+        ragged = array(mesh, P(), 101, 512), array(mesh, P("tp", None), 512, 1023)
+        assert compiled(f, *ragged).output_shardings.is_fully_replicated
+        compiled(jax.grad(squares(f), (0, 1)), *ragged)
 
 
 def test_an_abstract_mesh_with_its_chip_named(v6e):

@@ -247,20 +247,23 @@ def _sharded(config: Config, mesh: Mesh, batch_axis: str | None, x, ys: tuple) -
     m, k = x.shape
     n_of_y = 0 if config.rhs_transpose else 1
     batches = dict(config.mesh_axes)[batch_axis] if batch_axis else 1
-    x = _padded(x, 0, config.num_ranks * batches)
-    padded = tuple(_padded(y, n_of_y, config.num_ranks) for y in ys)
-    rows = P((batch_axis, axis) if batch_axis else axis, None)
     num_outs = 1 if config.swiglu else len(ys)
+    of_x = P((batch_axis, axis) if batch_axis else axis, None)
+    of_y = P(axis, None) if config.rhs_transpose else P(None, axis)
     out_specs = [P(batch_axis, axis)] * num_outs + [P(batch_axis, None)] * config.return_gathered
-    results = jax.shard_map(
+    on_each_device = jax.shard_map(
         functools.partial(_local.call, config),
         mesh=mesh,
-        in_specs=(rows, (P(axis, None) if config.rhs_transpose else P(None, axis),) * len(ys)),
+        in_specs=(of_x, (of_y,) * len(ys)),
         out_specs=tuple(out_specs),
         check_vma=False,
-    )(x, padded)
+    )
+    results = on_each_device(
+        _placed(_padded(x, 0, config.num_ranks * batches), mesh, of_x),
+        tuple(_placed(_padded(y, n_of_y, config.num_ranks), mesh, of_y) for y in ys),
+    )
     cols = [y.shape[n_of_y] for y in ys[:num_outs]] + [k] * config.return_gathered
-    return tuple(_cut(result, (m, c)) for result, c in zip(results, cols))
+    return tuple(_cut(*of, (m, c), mesh) for *of, c in zip(results, out_specs, cols))
 
 
 def _padded(a, dimension: int, parts: int):
@@ -269,5 +272,22 @@ def _padded(a, dimension: int, parts: int):
     return a if missing == 0 else jnp.pad(a, [(0, missing * (i == dimension)) for i in range(2)])
 
 
-def _cut(a, shape: tuple[int, int]):
-    return a if a.shape == shape else a[: shape[0], : shape[1]]
+def _cut(a, spec: P, shape: tuple[int, int], mesh: Mesh):
+    """The first rows and columns. Where it is cut they are no equal parts: all devices have all."""
+    if a.shape == shape:
+        return a
+    kept = P(*(axes if of == to else None for axes, of, to in zip(spec, a.shape, shape)))
+    return _placed(a, mesh, kept)[: shape[0], : shape[1]]
+
+
+def _placed(a, mesh: Mesh, spec: P):
+    """Moves where shardings are a part of types; elsewhere the compiler sees to it."""
+    return _reshard(a, jax.sharding.NamedSharding(mesh, spec)) if mesh.explicit_axes else a
+
+
+def _reshard(a, sharding):
+    if hasattr(jax.sharding, "reshard"):
+        return jax.sharding.reshard(a, sharding)
+    from jax.experimental.shard import reshard  # its place before
+
+    return reshard(a, sharding)
