@@ -23,6 +23,7 @@
 #include "history_signal.hpp"
 #include "problem_options.hpp"
 #include "same_arguments.hpp"
+#include "text.hpp"
 #include "world.hpp"
 
 namespace cmm::cli {
@@ -52,11 +53,7 @@ int flushed(int exit_code) {
 }
 
 std::string command_list(const CLI::App& app) {
-  std::string names;
-  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
-    names += (names.empty() ? "" : ", ") + sub->get_name();
-  }
-  return names;
+  return joined(app.get_subcommands(nullptr), ", ", &CLI::App::get_name);
 }
 
 // The commands of a command line, outermost first: "tpu", "simulate".
@@ -69,9 +66,7 @@ std::vector<const CLI::App*> named_commands(const CLI::App& app) {
 }
 
 std::string spoken(const std::vector<const CLI::App*>& named) {
-  std::string words;
-  for (const CLI::App* command : named) words += (words.empty() ? "" : " ") + command->get_name();
-  return words;
+  return joined(named, " ", &CLI::App::get_name);
 }
 
 // Where a command is missing: `word` stands in its place.
@@ -121,11 +116,8 @@ GivenArguments given_arguments(const CLI::App& app) {
     given.command = command->get_name();
     for (const CLI::Option* option : command->get_options()) {
       if (option->count() == 0) continue;
-      std::string value;
-      if (option->get_items_expected_max() > 0) {
-        for (const std::string& word : option->results())
-          value += (value.empty() ? "" : " ") + word;
-      }
+      const std::string value =
+          option->get_items_expected_max() > 0 ? joined(option->results(), " ") : std::string();
       given.arguments.push_back({option->get_name(), value});
     }
   }

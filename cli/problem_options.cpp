@@ -144,12 +144,12 @@ Problem ProblemOptions::problem(const World& world) const {
   const std::int64_t sum = std::accumulate(p.rows.begin(), p.rows.end(), std::int64_t{0});
   if (ranks_ && *ranks_ != num_rows) {
     throw Error(ErrorCode::kInvalidArgument,
-                text("--rows ", with_commas(p.rows), " has ", num_rows, " entries but --ranks is ",
+                text("--rows ", joined(p.rows, ","), " has ", num_rows, " entries but --ranks is ",
                      *ranks_, "; give ", *ranks_, " entries, or --ranks ", num_rows));
   }
   if (m_ && *m_ != sum) {
     throw Error(ErrorCode::kInvalidArgument,
-                text("--rows ", with_commas(p.rows), " sums to ", sum, " but --m is ", *m_,
+                text("--rows ", joined(p.rows, ","), " sums to ", sum, " but --m is ", *m_,
                      "; give rows that sum to ", *m_, ", or leave --m out"));
   }
   p.ranks = static_cast<int>(num_rows);

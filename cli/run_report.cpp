@@ -32,7 +32,7 @@ std::string ranks_text(const RanksShown& shown) {
   const std::string hosts = shown.num_hosts > 1 ? text(" on ", shown.num_hosts, " hosts") : "";
   return text(p.ranks, p.ranks == 1 ? " rank" : " ranks", hosts, ", ", p.threads,
               p.threads == 1 ? " thread each" : " threads each",
-              p.rows.empty() ? "" : ", rows " + with_commas(p.rows), "; transport ",
+              p.rows.empty() ? "" : ", rows " + joined(p.rows, ","), "; transport ",
               shown.transport);
 }
 

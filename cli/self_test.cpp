@@ -69,7 +69,7 @@ std::vector<Problem> self_test_problems(const SelfTestGroup& group, std::optiona
 
 std::string problem_text(const Problem& p) {
   std::string shown = text(algorithm_name(p.algorithm), ", ", p.ranks, " ranks");
-  if (!p.rows.empty()) shown += ", rows " + with_commas(p.rows);
+  if (!p.rows.empty()) shown += ", rows " + joined(p.rows, ",");
   return shown + text(", m ", p.m, ", k ", p.k, ", n ", p.n, ", pieces ", p.pieces);
 }
 

@@ -86,13 +86,4 @@ std::string hash_text(std::uint64_t hash) {
   return buffer.data();
 }
 
-std::string with_commas(const std::vector<std::int64_t>& numbers) {
-  std::string out;
-  for (std::int64_t n : numbers) {
-    if (!out.empty()) out += ',';
-    out += std::to_string(n);
-  }
-  return out;
-}
-
 }  // namespace cmm::cli

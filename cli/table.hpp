@@ -30,6 +30,5 @@ std::string rate_text(double bytes);         // per second: "31.2 GB/s"
 std::string percent_text(double share);      // "93.1 %"
 std::string fixed_text(double value, int digits);
 std::string hash_text(std::uint64_t hash);  // 16 hexadecimal digits
-std::string with_commas(const std::vector<std::int64_t>& numbers);
 
 }  // namespace cmm::cli

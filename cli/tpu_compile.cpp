@@ -77,13 +77,11 @@ Json json_of(const tpu::Compilation& compiled, bool with_report) {
 }
 
 std::string str_of(const tpu::Compilation& compiled, const tpu::Chip& chip) {
-  std::string devices;
-  for (const int device : compiled.devices) devices += text(devices.empty() ? "" : " ", device);
   Table table;
   table.add({"kernel", compiled.kernel.name});
   table.add({"parameters", compiled.kernel.parameters});
-  table.add({"slice", text(compiled.topology, ", devices ", devices, ", longest hop ",
-                           compiled.longest_hop)});
+  table.add({"slice", text(compiled.topology, ", devices ", joined(compiled.devices, " "),
+                           ", longest hop ", compiled.longest_hop)});
   table.add({"libtpu", compiled.version});
   table.add({"code", bytes_text(compiled.code_bytes)});
   table.add({"HBM", text("arguments ", bytes_text(compiled.argument_bytes), ", results ",

@@ -32,12 +32,8 @@ struct EmitArguments {
 std::string readme_of(const EmitArguments& arguments, const tpu::Problem& problem,
                       const tpu::Chip& chip, const tpu::Emitted& emitted) {
   const bool replicas = arguments.emit.wrapper == tpu::Wrapper::kReplica;
-  std::string mesh;
   int num_devices = 1;
-  for (const int size : problem.mesh) {
-    num_devices *= size;
-    mesh += text(mesh.empty() ? "" : ", ", size);
-  }
+  for (const int size : problem.mesh) num_devices *= size;
   return text(
       "# ", emitted.name, "\n\n", problem_text(problem), ", for TPU ", chip.name,
       ". Written by\n\n    cmm tpu emit --chip ", chip.name, " ",
@@ -61,7 +57,7 @@ std::string readme_of(const EmitArguments& arguments, const tpu::Problem& proble
                  arguments.emit.wrapper == tpu::Wrapper::kSdy ? " and use_shardy_partitioner" : ""),
       ",\nand a device assignment that makes neighbours on the ring neighbours on the slice. From "
       "Python, jaxlib's\n`client.compile_and_load` takes the same text and options. Mesh: [",
-      mesh, "], devices row-major.\n");
+      joined(problem.mesh, ", "), "], devices row-major.\n");
 }
 
 int run(const EmitArguments& arguments) {

@@ -26,12 +26,6 @@ std::vector<std::int64_t> parse_columns(std::string_view list) {
   }
 }
 
-std::string columns_text(const std::vector<std::int64_t>& columns) {
-  std::string list;
-  for (const std::int64_t n : columns) list += text(list.empty() ? "" : ",", n);
-  return list;
-}
-
 // Of a shell: what it would cut or read as something else stands in quotes.
 std::string shell_word(const std::string& word) {
   return word.find_first_of(" ;()*") == std::string::npos ? word : "'" + word + "'";
@@ -55,11 +49,7 @@ std::vector<int> parse_grid(std::string_view option, std::string_view word) {
   }
 }
 
-std::string grid_text(const std::vector<int>& grid) {
-  std::string shown;
-  for (const int size : grid) shown += text(shown.empty() ? "" : "x", size);
-  return shown;
-}
+std::string grid_text(const std::vector<int>& grid) { return joined(grid, "x"); }
 
 void TpuOptions::add_chip_to(CLI::App& app) {
   add_value(
@@ -142,13 +132,13 @@ tpu::Chip chip_named(const std::string& name, const std::string& path) {
   if (path.empty()) {
     return parse_name("--chip", name, [](std::string_view word) { return tpu::chip(word); });
   }
-  std::string names;
-  for (const tpu::Chip& chip : tpu::read_chips(path)) {
+  const std::vector<tpu::Chip> chips = tpu::read_chips(path);
+  for (const tpu::Chip& chip : chips) {
     if (chip.name == name) return chip;
-    names += (names.empty() ? "" : ", ") + chip.name;
   }
   throw Error(ErrorCode::kInvalidArgument,
-              text("--chip is ", cli::quoted(name), "; ", path, " has ", names));  // not std's
+              text("--chip is ", cli::quoted(name), "; ", path, " has ",
+                   joined(chips, ", ", &tpu::Chip::name)));  // not std's
 }
 
 std::string TpuOptions::chip_flags() const {
@@ -198,7 +188,7 @@ std::string flags_of(const tpu::Problem& problem, const tpu::KernelOptions& kern
   std::string flags = problem.mesh.size() == 1
                           ? text("--devices ", problem.mesh[0])
                           : text("--mesh ", grid_text(problem.mesh), " --axis ", problem.axis);
-  flags += text(" --m ", problem.m, " --k ", problem.k, " --n ", columns_text(problem.n),
+  flags += text(" --m ", problem.m, " --k ", problem.k, " --n ", joined(problem.n, ","),
                 " --dtype ", tpu::element_name(problem.element));
   if (problem.out_element) {
     flags += text(" --out-dtype ", tpu::element_name(*problem.out_element));

@@ -16,9 +16,7 @@ std::string in_quotes(std::string_view text);
 // "[3, 4]"
 template <class Dims>
 std::string shape_text(const Dims& dims) {
-  std::string text = "[";
-  for (const auto dim : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
-  return text + "]";
+  return cli::text("[", cli::joined(dims, ", "), "]");
 }
 
 // Throw Error(kBadFile): "PATH: WHAT", or with the offset from the start of the file.

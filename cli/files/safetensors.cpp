@@ -47,22 +47,16 @@ std::string nearest_names(const SafetensorsHeader& header, std::string_view want
   const std::size_t num_shown = std::min(kNumNamesShown, ranked.size());
   std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(num_shown),
                     ranked.end());
-  std::string text;
-  for (std::size_t i = 0; i < num_shown; ++i) {
-    text += (i == 0 ? "" : ", ") + in_quotes(ranked[i].second);
-  }
-  return text + (num_shown < header.tensors.size() ? ", ..." : "");
+  ranked.resize(num_shown);
+  const auto quoted = [](const auto& name) { return in_quotes(name.second); };
+  return cli::joined(ranked, ", ", quoted) + (num_shown < header.tensors.size() ? ", ..." : "");
 }
 
 std::string first_names(const SafetensorsHeader& header) {
-  std::string text;
-  std::size_t num_shown = 0;
-  for (const auto& [name, entry] : header.tensors) {
-    if (num_shown == kNumNamesShown) return text + ", ...";
-    text += (num_shown == 0 ? "" : ", ") + in_quotes(name);
-    ++num_shown;
-  }
-  return text;
+  std::vector<std::string> shown;
+  for (const auto& [name, entry] : header.tensors)
+    if (shown.size() < kNumNamesShown) shown.push_back(in_quotes(name));
+  return cli::joined(shown, ", ") + (header.tensors.size() > kNumNamesShown ? ", ..." : "");
 }
 
 const std::pair<const std::string, TensorEntry>& choose(const std::string& path,

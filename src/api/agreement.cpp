@@ -98,8 +98,7 @@ void check_options(const ProblemShape& shape, const Options& options, int num_ra
 // What all ranks must say alike, one `name=value` a line, so that a difference can be named.
 std::vector<std::pair<std::string, std::string>> agreed_fields(const ProblemShape& shape,
                                                                const Options& options) {
-  std::string rows;
-  for (const std::int64_t r : shape.rows) rows += cat(rows.empty() ? "" : ",", r);
+  const std::string rows = joined(shape.rows, ",");
   return {{"m", cat(shape.m)},
           {"k", cat(shape.k)},
           {"dtype", cat(dtype_name(shape.dtype))},

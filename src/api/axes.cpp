@@ -34,11 +34,7 @@ int check_axes(const std::vector<AxisSize>& axes) {
 }
 
 std::string axes_text(const std::vector<AxisSize>& axes) {
-  std::string text;
-  for (const AxisSize& axis : axes) {
-    text += cat(text.empty() ? "" : ", ", axis.name, "=", axis.size);
-  }
-  return text;
+  return joined(axes, ", ", [](const AxisSize& axis) { return cat(axis.name, "=", axis.size); });
 }
 
 // FNV-1a.

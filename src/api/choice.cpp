@@ -139,13 +139,11 @@ void check_hosts(const Options& options, const std::vector<int>& hosts) {
       hosts_are_even_and_consecutive(hosts)) {
     return;
   }
-  std::string list;
-  for (const int host : hosts) list += cat(list.empty() ? "" : ",", host);
   throw Error(
       ErrorCode::kInvalidArgument,
       cat("hierarchical needs consecutive ranks on each host, of numbers that differ by one "
           "at most; the ranks of this axis are on hosts ",
-          list, " (place them so, or take another algorithm)"));
+          joined(hosts, ","), " (place them so, or take another algorithm)"));
 }
 
 Choice choose(const ProblemShape& shape, const Options& options, const std::vector<int>& hosts) {
@@ -187,15 +185,16 @@ std::string_view algorithm_name(Algorithm algorithm) {
 }
 
 Algorithm parse_algorithm(std::string_view name) {
-  std::string known;
-  for (const Algorithm algorithm :
-       {Algorithm::kAuto, Algorithm::kDirect, Algorithm::kRing, Algorithm::kBidirectional,
-        Algorithm::kRecursiveDoubling, Algorithm::kHierarchical}) {
-    if (algorithm_name(algorithm) == name) return algorithm;
-    known += cat(known.empty() ? "" : ", ", algorithm_name(algorithm));
-  }
-  throw Error(ErrorCode::kInvalidArgument,
-              cat("unknown algorithm '", name, "'; known are ", known));
+  constexpr std::array kKnown = {Algorithm::kAuto,
+                                 Algorithm::kDirect,
+                                 Algorithm::kRing,
+                                 Algorithm::kBidirectional,
+                                 Algorithm::kRecursiveDoubling,
+                                 Algorithm::kHierarchical};
+  const auto at = std::ranges::find(kKnown, name, algorithm_name);
+  if (at != kKnown.end()) return *at;
+  throw Error(ErrorCode::kInvalidArgument, cat("unknown algorithm '", name, "'; known are ",
+                                               joined(kKnown, ", ", algorithm_name)));
 }
 
 Algorithm Plan::algorithm() const { return api::to_public(state().choice().schedule.algorithm); }

@@ -123,12 +123,12 @@ Memory Mesh::allocate(std::int64_t bytes) const {
 
 Axis Mesh::axis(std::string_view name) const {
   if (endpoints_.empty()) throw_moved_from();
-  std::string known;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     if (axes_[i].name == name) return Axis(axes_[i].name, endpoints_[i]);
-    known += cat(known.empty() ? "" : ", ", "'", axes_[i].name, "'");
   }
-  throw Error(ErrorCode::kInvalidArgument, cat("no axis '", name, "'; this mesh has ", known));
+  const auto quoted = [](const AxisSize& axis) { return cat("'", axis.name, "'"); };
+  throw Error(ErrorCode::kInvalidArgument,
+              cat("no axis '", name, "'; this mesh has ", joined(axes_, ", ", quoted)));
 }
 
 void Mesh::leave(const char* reason) noexcept {

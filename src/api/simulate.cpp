@@ -162,10 +162,9 @@ RankSimulation Simulator::run(Shape schedule, bool timeline) const {
   result.timeline.title =
       cat(algorithm_name(result.algorithm), ", ", result.pieces,
           result.pieces == 1 ? " piece" : " pieces", " per shard: ", machine.name);
-  std::string columns;
-  for (const std::int64_t n : shape.n_local) columns += cat(columns.empty() ? "" : " + ", n);
-  result.timeline.subtitle = cat("x [", shape.m, ", ", shape.k, "] times y [", shape.k, ", ",
-                                 columns, "] on each rank, ", dtype_name(shape.dtype));
+  result.timeline.subtitle =
+      cat("x [", shape.m, ", ", shape.k, "] times y [", shape.k, ", ", joined(shape.n_local, " + "),
+          "] on each rank, ", dtype_name(shape.dtype));
   add_headlines(result.timeline, result);
   return result;
 }

@@ -55,20 +55,14 @@ tpu::Element element_of(DType dtype, const tpu::Chip& chip) {
   return element;
 }
 
-std::string slice_text(const std::vector<int>& chips) {
-  std::string text;
-  for (const int size : chips) text += cat(text.empty() ? "" : "x", size);
-  return text;
-}
-
 void check_slice(const SimulatedSlice& slice, int num_ranks) {
   std::int64_t product = slice.chips.empty() ? 0 : 1;
   for (const int size : slice.chips) product = size < 1 || product > num_ranks ? 0 : product * size;
   if (product != num_ranks)
-    reject(cat("slice ", slice_text(slice.chips), " must have as many chips as there are ranks, ",
+    reject(cat("slice ", joined(slice.chips, "x"), " must have as many chips as there are ranks, ",
                num_ranks));
   if (static_cast<int>(slice.chips.size()) > slice.chip.torus_dims)
-    reject(cat("slice ", slice_text(slice.chips), " has ", slice.chips.size(),
+    reject(cat("slice ", joined(slice.chips, "x"), " has ", slice.chips.size(),
                " axes, but the links of ", slice.chip.name, " make a torus of ",
                slice.chip.torus_dims));
 }
@@ -113,7 +107,7 @@ SimulatedRanks simulated_ranks(const ProblemShape& shape, int num_ranks,
   sim::SliceMachine machine{slice.chips, {}, chip.link_bytes_per_second, chip.hop_seconds};
   for (const int size : slice.chips) machine.wraps.push_back(size % chip.wrap_multiple == 0);
   SimulatedRanks ranks;
-  ranks.name = cat(num_ranks, " x ", chip.name, " (", slice_text(slice.chips), ")");
+  ranks.name = cat(num_ranks, " x ", chip.name, " (", joined(slice.chips, "x"), ")");
   ranks.network = std::make_unique<sim::SliceNetwork>(machine);
   ranks.num_hosts = slice.num_hosts;
   // A device with several cores gives each an even part of the columns.

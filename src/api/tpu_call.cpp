@@ -7,18 +7,13 @@
 #include "base/text.hpp"
 #include "cmm/error.hpp"
 #include "cmm/tpu_call.hpp"
+#include "tpu/text.hpp"
 
 namespace cmm::tpu {
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, what);
-}
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (const std::int64_t size : shape) text += cat(text.size() > 1 ? ", " : "", size);
-  return text + "]";
 }
 
 struct JaxName {
@@ -69,11 +64,11 @@ void check_shapes(const Call& call) {
 }
 
 int axis_of(const Call& call) {
-  std::string names;
   for (std::size_t i = 0; i < call.mesh.size(); ++i) {
     if (call.mesh[i].name == call.axis_name) return static_cast<int>(i);
-    names += cat(names.empty() ? "" : ", ", "'", call.mesh[i].name, "' of ", call.mesh[i].size);
   }
+  const auto named = [](const auto& axis) { return cat("'", axis.name, "' of ", axis.size); };
+  const std::string names = joined(call.mesh, ", ", named);
   refuse(cat("axis_name is '", call.axis_name, "', but the mesh has ",
              names.empty() ? "no axes" : "the axes " + names));
 }
@@ -136,9 +131,8 @@ Element element_of(std::string_view operand, std::string_view dtype) {
   for (const JaxName& known : kJaxNames) {
     if (known.name == dtype || element_name(known.element) == dtype) return known.element;
   }
-  std::string names;
-  for (const JaxName& known : kJaxNames) names += cat(names.empty() ? "" : ", ", known.name);
-  refuse(cat(operand, " has dtype ", dtype, "; the kernels multiply ", names));
+  refuse(cat(operand, " has dtype ", dtype, "; the kernels multiply ",
+             joined(kJaxNames, ", ", &JaxName::name)));
 }
 
 void check(const Call& call) {

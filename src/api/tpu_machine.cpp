@@ -13,12 +13,6 @@
 namespace cmm::tpu {
 namespace {
 
-std::string slice_text(const std::vector<int>& slice) {
-  std::string text;
-  for (const int size : slice) text += cat(text.empty() ? "" : "x", size);
-  return text;
-}
-
 int num_chips(const std::vector<int>& slice) {
   return std::accumulate(slice.begin(), slice.end(), 1, std::multiplies<>());
 }
@@ -34,12 +28,12 @@ void check_slice(const Problem& problem, const Chip& chip, const std::vector<int
   if (!all_positive || chips != num_devices) {
     throw Error(
         ErrorCode::kInvalidArgument,
-        cat("slice ", slice_text(slice), " must have as many chips as the ring has devices, ",
-            num_devices, ", as ", slice_text(usual_slice(chip, num_devices))));
+        cat("slice ", joined(slice, "x"), " must have as many chips as the ring has devices, ",
+            num_devices, ", as ", joined(usual_slice(chip, num_devices), "x")));
   }
   if (static_cast<int>(slice.size()) > chip.torus_dims) {
     throw Error(ErrorCode::kInvalidArgument,
-                cat("slice ", slice_text(slice), " has ", slice.size(), " axes, but the links of ",
+                cat("slice ", joined(slice, "x"), " has ", slice.size(), " axes, but the links of ",
                     chip.name, " make a torus of ", chip.torus_dims));
   }
 }

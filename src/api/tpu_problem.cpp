@@ -18,27 +18,21 @@ constexpr int kMaxDevices = 4096;
   throw Error(ErrorCode::kInvalidArgument, what);
 }
 
-std::string shape_text(const std::vector<int>& mesh) {
-  std::string text;
-  for (const int size : mesh) text += cat(text.empty() ? "" : "x", size);
-  return text;
-}
-
 void check_mesh(const Problem& problem) {
   if (problem.mesh.empty()) refuse("the mesh has no axes; give at least one, as in 8 or 2x4");
   std::int64_t devices = 1;
   for (const int size : problem.mesh) {
     if (size < 1) {
-      refuse(cat("mesh ", shape_text(problem.mesh), " has an axis of ", size,
+      refuse(cat("mesh ", joined(problem.mesh, "x"), " has an axis of ", size,
                  " devices; give at least 1"));
     }
     devices *= size;
     if (devices > kMaxDevices) {
-      refuse(cat("mesh ", shape_text(problem.mesh), " has more than ", kMaxDevices, " devices"));
+      refuse(cat("mesh ", joined(problem.mesh, "x"), " has more than ", kMaxDevices, " devices"));
     }
   }
   if (problem.axis < 0 || problem.axis >= static_cast<int>(problem.mesh.size())) {
-    refuse(cat("axis is ", problem.axis, " but mesh ", shape_text(problem.mesh), " has axes 0 to ",
+    refuse(cat("axis is ", problem.axis, " but mesh ", joined(problem.mesh, "x"), " has axes 0 to ",
                problem.mesh.size() - 1));
   }
 }

@@ -65,15 +65,13 @@ KernelTimes kernel_times(const Setting& setting, Schedule schedule, const sim::T
   times.num_steps = walked.num_steps;
   if (setting.timeline) {
     const Problem& problem = setting.problem;
-    std::string columns;
-    for (const std::int64_t n : problem.n) columns += cat(columns.empty() ? "" : ",", n);
-    times.timeline =
-        sim::tile_timeline(walked, {.title = cat(schedule_name(schedule), " on ",
-                                                 problem.num_devices(), " x ", setting.chip.name),
-                                    .subtitle = cat(element_name(problem.element), " m=", problem.m,
-                                                    " k=", problem.k, " n=", columns),
-                                    .num_devices = problem.num_devices(),
-                                    .bound_seconds = setting.bound.seconds});
+    times.timeline = sim::tile_timeline(
+        walked, {.title = cat(schedule_name(schedule), " on ", problem.num_devices(), " x ",
+                              setting.chip.name),
+                 .subtitle = cat(element_name(problem.element), " m=", problem.m, " k=", problem.k,
+                                 " n=", joined(problem.n, ",")),
+                 .num_devices = problem.num_devices(),
+                 .bound_seconds = setting.bound.seconds});
   }
   return times;
 }

@@ -22,14 +22,11 @@ class Cases {
   explicit Cases(const Chip& chip) : chip_(chip) {}
 
   void add(const Problem& problem, const KernelOptions& options, const std::string& what = "") {
-    std::string mesh;
-    for (const int size : problem.mesh) mesh += cat(mesh.empty() ? "" : "x", size);
-    std::string columns;
-    for (const std::int64_t n : problem.n) columns += cat(columns.empty() ? "" : ",", n);
+    const std::string mesh = joined(problem.mesh, "x");
     cases_.push_back(
         {cat(schedule_name(options.schedule), " ", element_name(problem.element), " ",
              problem.mesh.size() > 1 ? cat("axis ", problem.axis, " of ", mesh) : "P=" + mesh,
-             " m=", problem.m, " k=", problem.k, " n=", columns,
+             " m=", problem.m, " k=", problem.k, " n=", joined(problem.n, ","),
              problem.rhs_transposed ? " transposed" : "", problem.gathered ? " gathered" : "",
              what.empty() ? "" : ", ", what),
          problem, options});

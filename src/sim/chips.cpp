@@ -163,12 +163,11 @@ const std::vector<Chip>& builtin_chips() {
 }
 
 const Chip& find_chip(const std::vector<Chip>& chips, std::string_view name) {
-  std::string names;
   for (const Chip& chip : chips) {
     if (chip.name == name) return chip;
-    names += cat(names.empty() ? "" : ", ", chip.name);
   }
-  throw Error(ErrorCode::kInvalidArgument, cat("no chip '", name, "'; there are ", names));
+  throw Error(ErrorCode::kInvalidArgument,
+              cat("no chip '", name, "'; there are ", joined(chips, ", ", &Chip::name)));
 }
 
 }  // namespace cmm::sim

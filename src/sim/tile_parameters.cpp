@@ -61,10 +61,8 @@ void split(std::string_view text, char separator,
 }  // namespace
 
 std::string to_text(const TileParameters& p) {
-  std::string bodies;
-  for (const TileBody& body : p.bodies) bodies += cat(bodies.empty() ? "" : ",", body_text(body));
   return cat("side_rows=", p.side_rows, " piece_rows=", p.piece_rows, " block_cols=", p.block_cols,
-             " block_k=", p.block_k, " bodies=", bodies,
+             " block_k=", p.block_k, " bodies=", joined(p.bodies, ",", body_text),
              " order=", p.order == TileOrder::kXMajor ? "x" : "y",
              " x_home=", p.x_home == XHome::kVmem ? "vmem" : "hbm", " x_bytes=", p.x_bytes,
              " passes=", p.passes, " sends=", p.sends_per_step, " loads=", p.loads_per_step,

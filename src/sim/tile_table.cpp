@@ -77,10 +77,8 @@ TileEntry parse_entry(const std::string& line) {
 }  // namespace
 
 std::string to_text(const TileEntry& entry) {
-  std::string cols;
-  for (const std::int64_t columns : entry.cols) cols += cat(cols.empty() ? "" : "+", columns);
   return cat(entry.chip, " ", entry.num_devices, " ", tpu::element_name(entry.element),
-             " m=", entry.m, " k=", entry.k, " cols=", cols,
+             " m=", entry.m, " k=", entry.k, " cols=", joined(entry.cols, "+"),
              " us=", std::round(entry.seconds * 1e7) / 10, " candidates=", entry.num_candidates,
              ": ", to_text(entry.parameters));
 }

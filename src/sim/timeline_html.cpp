@@ -86,9 +86,8 @@ std::string data_of(const Timeline& timeline) {
     groups += cat(groups.empty() ? "" : ",\n", R"({"name":)", sim::json_string(group.name),
                   R"(,"lanes":[)", lanes, "]}");
   }
-  std::string kinds;
-  for (const SpanKind kind : kKinds)
-    kinds += cat(kinds.empty() ? "" : ",", "\"", span_kind_name(kind), "\"");
+  const std::string kinds =
+      joined(kKinds, ",", [](SpanKind kind) { return cat("\"", span_kind_name(kind), "\""); });
   return cat(R"({"tick":)", tick, R"(,"kinds":[)", kinds, "],\n\"groups\":[", groups,
              "],\n\"texts\":[", texts.list(), "]}");
 }

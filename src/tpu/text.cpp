@@ -26,20 +26,12 @@ std::string_view sign(ScalarOp op) {
   return kSigns[static_cast<std::size_t>(op) - static_cast<std::size_t>(ScalarOp::kAdd)];
 }
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
 std::string vector_name(Vector vector) { return cat("v", vector.id); }
 
 }  // namespace
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::vector<std::string> parts;
-  for (const std::int64_t extent : shape) parts.push_back(std::to_string(extent));
-  return cat("[", joined(parts), "]");
+  return cat("[", joined(shape, ", "), "]");
 }
 
 std::string_view memory_name(Memory memory) {
@@ -101,8 +93,8 @@ std::string TextWriter::slice(const Slice& slice) const {
     const bool squeezed = static_cast<int>(i) < slice.num_squeezed;
     parts.push_back(squeezed ? offset : cat(offset, " : +", slice.sizes[i]));
   }
-  return cat(program_.buffers[static_cast<std::size_t>(slice.buffer)].name, "[", joined(parts),
-             "]");
+  return cat(program_.buffers[static_cast<std::size_t>(slice.buffer)].name, "[",
+             joined(parts, ", "), "]");
 }
 
 std::string TextWriter::semaphore(const SemaphoreRef& semaphore) const {
@@ -110,9 +102,9 @@ std::string TextWriter::semaphore(const SemaphoreRef& semaphore) const {
       semaphore.array >= 0 && semaphore.array < static_cast<int>(program_.semaphores.size());
   if (!known) return "?";
   const std::string& name = program_.semaphores[static_cast<std::size_t>(semaphore.array)].name;
-  std::vector<std::string> parts;
-  for (const Scalar index : semaphore.index) parts.push_back(scalar(index));
-  return parts.empty() ? name : cat(name, "[", joined(parts), "]");
+  if (semaphore.index.empty()) return name;
+  const auto text = [this](Scalar index) { return scalar(index); };
+  return cat(name, "[", joined(semaphore.index, ", ", text), "]");
 }
 
 std::string TextWriter::line(const Statement& statement) const {
@@ -147,7 +139,7 @@ std::string TextWriter::line(const Statement& statement) const {
                 read.buffer >= 0 && read.buffer < static_cast<int>(program_.buffers.size());
             return cat(scalar(read.result), " = ",
                        known ? program_.buffers[static_cast<std::size_t>(read.buffer)].name : "?",
-                       "[", joined(index), "]");
+                       "[", joined(index, ", "), "]");
           },
           [&](const LoadVector& load) { return cat(made(load.result), "load ", slice(load.from)); },
           [&](const StoreVector& store) {

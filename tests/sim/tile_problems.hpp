@@ -38,10 +38,9 @@ inline TileProblem tile_problem(const ProblemText& text) {
 }
 
 inline std::string to_text(const ProblemText& text) {
-  std::string cols;
-  for (const std::int64_t columns : text.cols) cols += cat(cols.empty() ? "" : "+", columns);
-  return cat(text.chip, " P=", text.num_devices, " m=", text.m, " k=", text.k, " cols=", cols, " ",
-             tpu::element_name(text.element), text.gathered ? " gathered" : "");
+  return cat(text.chip, " P=", text.num_devices, " m=", text.m, " k=", text.k,
+             " cols=", joined(text.cols, "+"), " ", tpu::element_name(text.element),
+             text.gathered ? " gathered" : "");
 }
 
 // One after another, differing in everything: P = 1 .. 9, shards of one row tile and more, halves

@@ -52,12 +52,6 @@ std::vector<fs::path> own_folders() {
   return folders;
 }
 
-std::string listed(const std::vector<std::string>& places) {
-  std::string text;
-  for (const std::string& place : places) text += cat(text.empty() ? "" : ", ", place);
-  return text;
-}
-
 // libtpu.so where `path` is it or a folder that has it; else "".
 std::string libtpu_at(const std::string& path) {
   if (is_file(path)) return path;
@@ -83,8 +77,8 @@ std::string find_worker(const std::string& given) {
     }
   }
   throw Error(ErrorCode::kUnsupported,
-              cat("the program ", kWorker, ", in which libtpu runs, is not at ", listed(places),
-                  "; name it by the environment variable CMM_TPU_COMPILER"));
+              cat("the program ", kWorker, ", in which libtpu runs, is not at ",
+                  joined(places, ", "), "; name it by the environment variable CMM_TPU_COMPILER"));
 }
 
 std::string find_libtpu(const std::string& given) {
@@ -114,7 +108,7 @@ std::string find_libtpu(const std::string& given) {
     if (!found.empty()) return found.back();
   }
   throw Error(ErrorCode::kUnsupported,
-              cat("libtpu is not installed in ", listed(places),
+              cat("libtpu is not installed in ", joined(places, ", "),
                   "; fetch it with tools/get_libtpu or `pip install libtpu`, or name it by the "
                   "environment variable CMM_LIBTPU"));
 }

@@ -26,19 +26,11 @@ constexpr std::array<Family, 5> kFamilies = {{{"v4", "v4", 2, 3},
                                               {"7x", "tpu7x", 2, 3}}};
 
 const Family& family_of(const Chip& chip) {
-  std::string names;
   for (const Family& family : kFamilies) {
     if (family.chip == chip.name) return family;
-    names += cat(names.empty() ? "" : ", ", family.chip);
   }
-  throw Error(ErrorCode::kUnsupported,
-              cat("libtpu has no chip ", chip.name, "; it compiles for ", names));
-}
-
-std::string extents_text(const std::vector<int>& extents) {
-  std::string text;
-  for (const int extent : extents) text += cat(text.empty() ? "" : "x", extent);
-  return text;
+  throw Error(ErrorCode::kUnsupported, cat("libtpu has no chip ", chip.name, "; it compiles for ",
+                                           joined(kFamilies, ", ", &Family::chip)));
 }
 
 // Hosts have 2 x 2 chips: a slice is made of whole hosts. The factors of two go where the extent
@@ -178,7 +170,7 @@ Slice make_slice(const Chip& chip, const std::vector<int>& extents, int num_devi
   if (!extents.empty() && static_cast<int>(extents.size()) != family.dims) {
     throw Error(
         ErrorCode::kInvalidArgument,
-        cat("slice ", extents_text(extents), " of ", chip.name, " has ", extents.size(),
+        cat("slice ", joined(extents, "x"), " of ", chip.name, " has ", extents.size(),
             " extents; give ", family.dims, ", as in ", family.dims == 2 ? "2x4" : "2x2x1"));
   }
   std::vector<int> chips = extents.empty() ? smallest_slice(family, num_devices) : extents;
@@ -188,10 +180,10 @@ Slice make_slice(const Chip& chip, const std::vector<int>& extents, int num_devi
     all *= std::max(extent, 0);
     if (extent < 1 || all > kMostChips) {
       throw Error(ErrorCode::kInvalidArgument,
-                  cat("slice ", extents_text(chips), " has extents that are no slice of chips"));
+                  cat("slice ", joined(chips, "x"), " has extents that are no slice of chips"));
     }
   }
-  Slice slice{.topology = cat(family.topology, ":", extents_text(chips)),
+  Slice slice{.topology = cat(family.topology, ":", joined(chips, "x")),
               .chips = chips,
               .devices_per_chip = family.devices_per_chip};
   slice.chips.resize(3, 1);

@@ -29,29 +29,21 @@ struct Whole {
   int split = kNoDimension;
 };
 
-template <class Items, class Text>
-std::string joined(const Items& items, const Text& text) {
-  std::string all;
-  for (const auto& item : items) all += (all.empty() ? "" : ", ") + text(item);
-  return all;
-}
 std::string types_text(const std::vector<Tensor>& tensors) {
-  return joined(tensors, [](const Tensor& tensor) { return tensor.type(); });
+  return joined(tensors, ", ", &Tensor::type);
 }
 std::string names_text(const std::vector<Tensor>& tensors) {
-  return joined(tensors, [](const Tensor& tensor) { return tensor.name; });
+  return joined(tensors, ", ", &Tensor::name);
 }
 // "a" or "(a, b)"
 std::string result_types_text(const std::vector<Tensor>& tensors) {
   return tensors.size() == 1 ? types_text(tensors) : cat("(", types_text(tensors), ")");
 }
 // "[2, 3]"
-std::string list_text(const Shape& values) {
-  return cat("[", joined(values, [](std::int64_t value) { return std::to_string(value); }), "]");
-}
+std::string list_text(const Shape& values) { return cat("[", joined(values, ", "), "]"); }
 // Minor to major: rows are contiguous.
 std::string layouts_text(const std::vector<Tensor>& tensors) {
-  return joined(tensors, [](const Tensor& tensor) {
+  return joined(tensors, ", ", [](const Tensor& tensor) {
     Shape order;
     for (std::size_t i = tensor.shape.size(); i-- > 0;) order.push_back(static_cast<int>(i));
     return cat("dense<", list_text(order), "> : tensor<", order.size(), "xindex>");
@@ -88,7 +80,8 @@ class Lines {
   Tensor slice(const Tensor& tensor, const Shape& to) {
     if (tensor.shape == to) return tensor;
     const Tensor result{fresh(), to, tensor.element};
-    const std::string ranges = joined(to, [](std::int64_t extent) { return cat("0:", extent); });
+    const std::string ranges =
+        joined(to, ", ", [](std::int64_t extent) { return cat("0:", extent); });
     add(cat(result.name, " = stablehlo.slice ", tensor.name, " [", ranges, "] : (", tensor.type(),
             ") -> ", result.type()));
     return result;
@@ -301,12 +294,12 @@ class ModuleWriter {
     given[0] = lines_.pad(given[0], even(wholes_[0]));
     const std::string name = lines_.fresh();
     const std::vector<Tensor> parts = local_arguments("_part");
-    lines_.add(
-        cat(Lines::bound_name(name, results), " = sdy.manual_computation(", names_text(given),
-            ") in_shardings=[", joined(wholes_, sharding), "] out_shardings=[",
-            joined(results_, sharding), "] manual_axes={", manual, "} (",
-            joined(parts, [](const Tensor& part) { return cat(part.name, ": ", part.type()); }),
-            ") {"));
+    lines_.add(cat(
+        Lines::bound_name(name, results), " = sdy.manual_computation(", names_text(given),
+        ") in_shardings=[", joined(wholes_, ", ", sharding), "] out_shardings=[",
+        joined(results_, ", ", sharding), "] manual_axes={", manual, "} (",
+        joined(parts, ", ", [](const Tensor& part) { return cat(part.name, ": ", part.type()); }),
+        ") {"));
     lines_.deeper();
     const std::vector<Tensor> outputs = on_device(parts);
     lines_.add(cat("sdy.return ", names_text(outputs), " : ", types_text(outputs)));

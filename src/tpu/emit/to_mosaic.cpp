@@ -20,9 +20,7 @@ std::string_view semaphore_element(SemaphoreKind kind) {
 }
 
 std::string segments(const std::vector<int>& sizes) {
-  std::string text;
-  for (const int size : sizes) text += cat(text.empty() ? "" : ", ", size);
-  return cat("operandSegmentSizes = array<i32: ", text, ">");
+  return cat("operandSegmentSizes = array<i32: ", joined(sizes, ", "), ">");
 }
 
 class Lowering {
@@ -82,21 +80,20 @@ class Lowering {
   }
 
   std::string function_attributes(const Region& body) const {
-    std::string types, semantics, bounds, windows;
-    for (const Value argument : body.arguments) {
-      types += (types.empty() ? "" : ", ") + write_.type_of(argument);
-    }
-    for (const std::int64_t bound : program_.grid) {
+    const auto type = [this](Value argument) { return write_.type_of(argument); };
+    std::string semantics, windows;
+    for (std::size_t i = 0; i < program_.grid.size(); ++i) {
       semantics += cat(semantics.empty() ? "" : ", ", "#tpu.dimension_semantics<arbitrary>");
-      bounds += cat(bounds.empty() ? "" : ", ", bound);
     }
     for (int i = 0; i < num_operands_; ++i) windows += i == 0 ? "{}" : ", {}";
     const bool has_grid = !program_.grid.empty();
-    return cat("dimension_semantics = [", semantics, "], function_type = (", types, ") -> (), ",
-               has_grid ? cat("iteration_bounds = array<i64: ", bounds, ">, ") : "",
-               "scalar_prefetch = 0 : i64, scratch_operands = ", num_scratch_,
-               " : i64, sym_name = \"main\", tpu.core_type = #tpu.core_type<tc>",
-               has_grid ? cat(", window_params = [", windows, "]") : "");
+    return cat(
+        "dimension_semantics = [", semantics, "], function_type = (",
+        joined(body.arguments, ", ", type), ") -> (), ",
+        has_grid ? cat("iteration_bounds = array<i64: ", joined(program_.grid, ", "), ">, ") : "",
+        "scalar_prefetch = 0 : i64, scratch_operands = ", num_scratch_,
+        " : i64, sym_name = \"main\", tpu.core_type = #tpu.core_type<tc>",
+        has_grid ? cat(", window_params = [", windows, "]") : "");
   }
 
   // Slices.

@@ -10,24 +10,18 @@
 namespace cmm::tpu {
 namespace {
 
-std::string shape_text(const std::vector<int>& mesh) {
-  std::string text;
-  for (const int size : mesh) text += cat(text.empty() ? "" : "x", size);
-  return text;
-}
-
 std::string why_not_ring(const Ring& ring) {
   if (ring.mesh.empty()) return "the mesh has no axes; give at least one, as in 8 or 2x4";
   if (std::any_of(ring.mesh.begin(), ring.mesh.end(), [](int size) { return size < 1; })) {
-    return cat("mesh ", shape_text(ring.mesh), " has an axis without devices; give at least 1");
+    return cat("mesh ", joined(ring.mesh, "x"), " has an axis without devices; give at least 1");
   }
   const int num_axes = static_cast<int>(ring.mesh.size());
   if (ring.axis < 0 || ring.axis >= num_axes) {
-    return cat("axis is ", ring.axis, " but mesh ", shape_text(ring.mesh), " has axes 0 to ",
+    return cat("axis is ", ring.axis, " but mesh ", joined(ring.mesh, "x"), " has axes 0 to ",
                num_axes - 1);
   }
   if (ring.size() == 1) {
-    return cat("axis ", ring.axis, " of mesh ", shape_text(ring.mesh),
+    return cat("axis ", ring.axis, " of mesh ", joined(ring.mesh, "x"),
                " has 1 device: the reference kernel always passes rows on to a neighbour, so it "
                "needs 2 or more (the wavefront kernel takes 1)");
   }
@@ -144,12 +138,12 @@ std::vector<Buffer> vmem_buffers(const ReferenceOptions& options) {
 std::string why_not_memory(const ReferenceOptions& options, const Chip& chip) {
   const std::int64_t bytes = reference_vmem_bytes(options, chip);
   if (bytes > chip.vmem_bytes) {
-    std::string parts;
-    for (const Buffer& buffer : vmem_buffers(options)) {
-      parts += cat(parts.empty() ? "" : " + ", buffer.name, " ", padded_bytes(buffer, chip));
-    }
+    const auto part = [&](const Buffer& buffer) {
+      return cat(buffer.name, " ", padded_bytes(buffer, chip));
+    };
     return cat("the reference kernel keeps all of y and two shards of x on the chip: ", bytes,
-               " bytes of VMEM (", parts, "), but ", chip.name, " has ", chip.vmem_bytes,
+               " bytes of VMEM (", joined(vmem_buffers(options), " + ", part), "), but ", chip.name,
+               " has ", chip.vmem_bytes,
                "; more devices make both smaller (the wavefront kernel streams y)");
   }
   // Second round, x, y and out copies; a departure and an arrival of each hop and direction.

@@ -20,11 +20,9 @@ bool uses_semaphore(const Statement& statement, int array) {
 }
 
 Mutation without_rounds(const Program& program, const std::vector<int>& arrays) {
-  std::string names;
-  for (const int array : arrays) {
-    names +=
-        (names.empty() ? "" : " and ") + program.semaphores[static_cast<std::size_t>(array)].name;
-  }
+  const std::string names = joined(arrays, " and ", [&](int array) {
+    return program.semaphores[static_cast<std::size_t>(array)].name;
+  });
   MutantTarget target;
   target.semaphores = arrays;
   return {.kind = MutantKind::kDropRound,
