@@ -26,9 +26,8 @@ std::string chips_table() {
                "wraps at"});
   for (const tpu::Chip& chip : tpu::chips()) {
     const auto peak = [&](tpu::Element element) {
-      return chip.mxu_rate[static_cast<std::size_t>(element)] > 0
-                 ? flops_text(peak_flops(chip, element))
-                 : std::string("-");
+      return tpu::multiplies(chip, element) ? flops_text(peak_flops(chip, element))
+                                            : std::string("-");
     };
     table.add({chip.name, peak(tpu::Element::kBF16), peak(tpu::Element::kF8E4M3),
                peak(tpu::Element::kS8), rate_text(chip.hbm_bytes_per_second),

@@ -2,6 +2,7 @@
 // sources, stand in data/tpu_chips.json, which a user can copy and edit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -65,6 +66,12 @@ struct Chip {
   double reference_step_cycles = 0;  // of the reference kernel
   double semaphore_exit_cycles = 0;  // each semaphore, when the kernel ends
 };
+
+// Whether the MXU of the chip takes operands of this type.
+inline bool multiplies(const Chip& chip, Element element) {
+  const auto index = static_cast<std::size_t>(element);
+  return index < chip.mxu_rate.size() && chip.mxu_rate[index] > 0;
+}
 
 // Rows of a tile in memory: slices along rows begin and end at multiples of it. Columns: 128.
 constexpr int sublane_rows(int generation, Element element) {

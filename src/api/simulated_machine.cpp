@@ -48,8 +48,7 @@ double weight_bytes(const ProblemShape& shape) {
 
 tpu::Element element_of(DType dtype, const tpu::Chip& chip) {
   const tpu::Element element = dtype == DType::kF32 ? tpu::Element::kF32 : tpu::Element::kBF16;
-  const auto index = static_cast<std::size_t>(element);
-  if (dtype == DType::kF16 || index >= chip.mxu_rate.size() || !(chip.mxu_rate[index] > 0))
+  if (dtype == DType::kF16 || !tpu::multiplies(chip, element))
     throw Error(ErrorCode::kUnsupported,
                 cat(chip.name, " does not multiply ", dtype_name(dtype), "; take bf16"));
   return element;

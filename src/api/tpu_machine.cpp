@@ -78,8 +78,7 @@ sim::TileMachine ring_machine(const Problem& problem, const Chip& chip,
   const std::vector<int> slice =
       options.slice.empty() ? usual_slice(chip, problem.num_devices()) : options.slice;
   check_slice(problem, chip, slice);
-  const auto element = static_cast<std::size_t>(problem.element);
-  if (element >= chip.mxu_rate.size() || chip.mxu_rate[element] <= 0) {
+  if (!multiplies(chip, problem.element)) {
     throw Error(ErrorCode::kUnsupported,
                 cat(chip.name, " does not multiply ", element_name(problem.element)));
   }

@@ -31,9 +31,6 @@ class Cases {
              what.empty() ? "" : ", ", what),
          problem, options});
   }
-  bool multiplies(Element element) const {
-    return chip_.mxu_rate[static_cast<std::size_t>(element)] > 0;
-  }
   const Chip& chip() const { return chip_; }
   std::vector<SweepCase> take() { return std::move(cases_); }
 
@@ -142,7 +139,7 @@ std::vector<SweepCase> sweep(const Chip& chip) {
   Cases cases(chip);
   for (int num_devices = 1; num_devices <= kMaxDevices; ++num_devices) {
     for (const Element element : kElements) {
-      if (!cases.multiplies(element)) continue;
+      if (!multiplies(chip, element)) continue;
       add_wavefront(cases, num_devices, element);
       if (num_devices > 1) add_reference(cases, num_devices, element);
     }

@@ -53,7 +53,7 @@ ShapeOrNot no(std::string why) { return {std::nullopt, std::move(why)}; }
 ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters) {
   const tpu::Chip& chip = problem.machine.chip;
   const tpu::Element element = problem.machine.elements.operand;
-  if (chip.mxu_rate[static_cast<std::size_t>(element)] <= 0)
+  if (!tpu::multiplies(chip, element))
     return no(cat("the chip multiplies no ", tpu::element_name(element)));
   TileShape shape = problem.shape;
   shape.side_rows = parameters.side_rows;

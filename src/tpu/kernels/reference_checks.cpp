@@ -29,11 +29,10 @@ std::string why_not_ring(const Ring& ring) {
 }
 
 std::string why_not_element(Element element, const Chip& chip) {
-  const auto index = static_cast<std::size_t>(element);
   if (element == Element::kS32) {
     return "x and y cannot be int32, which is a type of sums; give f32, bf16, fp8 or int8";
   }
-  if (index >= chip.mxu_rate.size() || chip.mxu_rate[index] <= 0) {
+  if (!multiplies(chip, element)) {
     return cat(chip.name, " does not multiply ", element_name(element));
   }
   return "";

@@ -226,8 +226,7 @@ TileShape padded_shape(const WavefrontOptions& options, const Chip& chip) {
 Kernel wavefront_kernel(const TileSchedule& schedule, const WavefrontOptions& options,
                         const Chip& chip) {
   check_options(options);
-  const auto element = static_cast<std::size_t>(options.element);
-  if (element >= chip.mxu_rate.size() || chip.mxu_rate[element] <= 0) {
+  if (!multiplies(chip, options.element)) {
     throw Error(ErrorCode::kUnsupported,
                 cat(chip.name, " does not multiply ", element_name(options.element)));
   }

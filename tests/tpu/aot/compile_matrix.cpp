@@ -19,7 +19,7 @@ std::vector<CompileCase> over_chips_and_types(const Make& make) {
   std::vector<CompileCase> cases;
   for (const Chip& chip : sim::builtin_chips()) {
     for (const Element element : {Element::kBF16, Element::kF32, Element::kS8, Element::kF8E4M3}) {
-      if (chip.mxu_rate[static_cast<std::size_t>(element)] <= 0) continue;
+      if (!multiplies(chip, element)) continue;
       for (const bool transposed : {false, true}) {
         const int index = static_cast<int>(cases.size());
         const int num_devices = kRingSizes[index % 5];
