@@ -11,7 +11,6 @@
 namespace cmm::cli {
 namespace {
 
-constexpr int kMaxDevices = 4096;
 constexpr DecimalRange kCopyGbytes = {.min = 0.001, .max = 1e6};
 constexpr IntRange kExtent = {.min = 1, .max = std::int64_t{1} << 31};
 
@@ -38,11 +37,12 @@ std::vector<int> parse_grid(std::string_view option, std::string_view word) {
   for (std::string_view rest = word;;) {
     const std::size_t cross = rest.find('x');
     try {
-      grid.push_back(static_cast<int>(parse_int(option, rest.substr(0, cross), {1, kMaxDevices})));
+      grid.push_back(
+          static_cast<int>(parse_int(option, rest.substr(0, cross), {1, tpu::kMaxDevices})));
     } catch (const Error&) {
       throw Error(ErrorCode::kInvalidArgument,
-                  text(option, " is ", quoted(word), "; give whole numbers from 1 to ", kMaxDevices,
-                       " with x between, as in 2x4"));
+                  text(option, " is ", quoted(word), "; give whole numbers from 1 to ",
+                       tpu::kMaxDevices, " with x between, as in 2x4"));
     }
     if (cross == std::string_view::npos) return grid;
     rest.remove_prefix(cross + 1);
@@ -68,7 +68,7 @@ void TpuOptions::add_problem_to(CLI::App& app, const Defaults& defaults) {
   const auto with_default = [](const char* help, std::int64_t value) {
     return text(help, " (default: ", value, ")");
   };
-  add_int(app, "--devices", num_devices_, {1, kMaxDevices},
+  add_int(app, "--devices", num_devices_, {1, tpu::kMaxDevices},
           with_default("devices on one ring, P", defaults.num_devices));
   add_value(
       app, "--mesh", [this](const std::string& word) { mesh_ = parse_grid("--mesh", word); },

@@ -26,9 +26,11 @@ std::vector<Chip> read_chips(const std::string& path);
 // The library's own data file: every constant with its unit and its source, in JSON.
 std::string chips_text();
 
+inline constexpr int kMaxDevices = 4096;  // of a problem's mesh
+
 // out [m, n / P] on each device = all_gather(x) [m, k] · y [k, n / P], for one or more right sides.
 struct Problem {
-  std::vector<int> mesh = {8};  // devices, row-major
+  std::vector<int> mesh = {8};  // devices, row-major; at most kMaxDevices
   int axis = 0;                 // of the mesh, along which x is gathered
   std::int64_t m = 0;  // of all devices; the last ones hold fewer rows where P does not divide it
   std::int64_t k = 0;

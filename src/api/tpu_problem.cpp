@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kScheduleNames = {"auto", "reference", "wavefront",
                                                             "sequential"};
-constexpr int kMaxDevices = 4096;
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, what);

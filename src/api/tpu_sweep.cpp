@@ -8,7 +8,7 @@
 namespace cmm::tpu {
 namespace {
 
-constexpr int kMaxDevices = 9;
+constexpr int kMaxSweptDevices = 9;
 constexpr Element kElements[] = {Element::kF32, Element::kBF16, Element::kF8E4M3, Element::kS8};
 
 KernelOptions with(Schedule schedule) {
@@ -137,7 +137,7 @@ void add_forms(Cases& cases) {
 
 std::vector<SweepCase> sweep(const Chip& chip) {
   Cases cases(chip);
-  for (int num_devices = 1; num_devices <= kMaxDevices; ++num_devices) {
+  for (int num_devices = 1; num_devices <= kMaxSweptDevices; ++num_devices) {
     for (const Element element : kElements) {
       if (!multiplies(chip, element)) continue;
       add_wavefront(cases, num_devices, element);
