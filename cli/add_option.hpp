@@ -2,6 +2,7 @@
 // the argument library.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -36,6 +37,14 @@ void add_int(App& app, const char* name, Target& target, IntRange range, const s
         target = static_cast<typename ValueOf<Target>::type>(parse_int(name, word, range));
       },
       help, "N");
+}
+
+// `of_what`, as "of the search", begins the help.
+template <class App>
+void add_seed(App& app, std::uint64_t& seed, const std::string& of_what) {
+  add_value(
+      app, "--seed", [&seed](const std::string& word) { seed = parse_seed("--seed", word); },
+      text(of_what, " (default: ", seed, ")"), "N");
 }
 
 // The library's parsers of names know no flags.

@@ -128,10 +128,7 @@ void ProblemOptions::add_shape_to(CLI::App& app) {
 
 void ProblemOptions::add_data_to(CLI::App& app) {
   add_shape_to(app);
-  Problem& p = problem_;
-  add_value(
-      app, "--seed", [&p](const std::string& word) { p.seed = parse_seed("--seed", word); },
-      "of the made-up x and y (default: 1)", "N");
+  add_seed(app, problem_.seed, "of the made-up x and y");
 }
 
 Problem ProblemOptions::problem(const World& world) const {

@@ -123,9 +123,7 @@ void MachineFlags::add_to(CLI::App& app) {
 void VerificationFlags::add_to(CLI::App& app) {
   add_int(app, "--interleavings", num_interleavings_, {0, 1'000'000},
           "random interleavings, on top of the fixed ones (default: 32; 4 of each of a sweep)");
-  add_value(
-      app, "--seed", [this](const std::string& word) { seed_ = parse_seed("--seed", word); },
-      "of the data and the interleavings (default: 1)", "N");
+  add_seed(app, seed_, "of the data and the interleavings");
 }
 
 tpu::Chip chip_named(const std::string& name, const std::string& path) {

@@ -63,10 +63,7 @@ TpuCommand add_tpu_table_command(CLI::App& tpu) {
            "search all entries anew and write them; takes minutes");
   add_int(*sub, "--search", arguments->options.num_candidates, {1, 10'000'000},
           text("candidates of each entry (default: ", arguments->options.num_candidates, ")"));
-  std::uint64_t& seed = arguments->options.seed;
-  add_value(
-      *sub, "--seed", [&seed](const std::string& word) { seed = parse_seed("--seed", word); },
-      "of the searches (default: 1)", "N");
+  add_seed(*sub, arguments->options.seed, "of the searches");
   sub->add_flag("--json", arguments->json, "print JSON instead of lines")->disable_flag_override();
   sub->footer(
       "Without -o prints the library's table, from which `simulate`, `verify` and `show` take the\n"

@@ -71,10 +71,7 @@ TpuCommand add_tpu_tune_command(CLI::App& tpu) {
   arguments->machine.add_to(*sub);
   add_int(*sub, "--search", arguments->tune.num_candidates, {1, 10'000'000},
           text("candidates to try (default: ", arguments->tune.num_candidates, ")"));
-  std::uint64_t& seed = arguments->tune.seed;
-  add_value(
-      *sub, "--seed", [&seed](const std::string& word) { seed = parse_seed("--seed", word); },
-      "of the search (default: 1)", "N");
+  add_seed(*sub, arguments->tune.seed, "of the search");
   sub->add_flag("--json", arguments->json, "print JSON instead of text")->disable_flag_override();
   sub->footer(
       "Searches over piece and block sizes, tile bodies, tile order and slots within the chip's\n"
