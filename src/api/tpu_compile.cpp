@@ -32,7 +32,7 @@ Chip whole_device(const Chip& chip) {
 emit::Wrapper wrapper_of(const EmitOptions& options) {
   return static_cast<emit::Wrapper>(options.wrapper);
 }
-emit::BodyOptions body_of(const EmitOptions& options) {
+emit::BodyOptions body_options(const EmitOptions& options) {
   return {.version = options.mosaic_version,
           .form = options.bytecode ? emit::BodyForm::kBytecode : emit::BodyForm::kText};
 }
@@ -52,11 +52,8 @@ double largest_product(const Kernel& kernel, const Chip& chip, const Block& bloc
                              static_cast<double>(lhs.shape[1]), static_cast<double>(sums.shape[1]));
       widest = std::max(widest, sums.shape[1]);
     }
-    const Block* inner = nullptr;
-    if (const auto* branch = std::get_if<If>(&statement.what)) inner = &branch->then;
-    if (const auto* loop = std::get_if<For>(&statement.what)) inner = &loop->body;
-    if (const auto* scope = std::get_if<Scope>(&statement.what)) inner = &scope->body;
-    if (inner != nullptr) largest = std::max(largest, largest_product(kernel, chip, *inner));
+    if (const Block* inner = body_of(statement))
+      largest = std::max(largest, largest_product(kernel, chip, *inner));
   }
   if (here > 0) here += widest > 512 ? chip.wide_block_cycles : chip.block_cycles;
   return std::max(largest, here);
@@ -108,7 +105,7 @@ CustomCall custom_call(const Problem& problem, const Chip& chip, const KernelOpt
   const Kernel made = make_kernel(problem, whole_device(chip), kernel).kernel;
   aot::check_kernel(made, chip);
   CustomCall call{.name = made.program.name,
-                  .config = emit::custom_call(made.program, chip, body_of(options)).config,
+                  .config = emit::custom_call(made.program, chip, body_options(options)).config,
                   .table = made.table,
                   .operands = {},
                   .results = {}};
@@ -126,7 +123,7 @@ Emitted emit_kernel(const Problem& problem, const Chip& chip, const KernelOption
   const Kernel made = make_kernel(problem, whole_device(chip), kernel).kernel;
   aot::check_kernel(made, chip);
   const auto begin = std::chrono::steady_clock::now();
-  emit::CustomCall call = emit::custom_call(made.program, chip, body_of(options));
+  emit::CustomCall call = emit::custom_call(made.program, chip, body_options(options));
   Emitted emitted{.name = made.program.name,
                   .body = {},
                   .config = std::move(call.config),
@@ -161,7 +158,7 @@ Compilation compile_kernel(const Problem& problem, const Chip& chip, const Kerne
   std::optional<aot::DumpFolder> dump;
   if (options.report) dump.emplace();
   const aot::Compiled compiled = aot::compile(made.kernel, chip,
-                                              {.body = body_of(options.emit),
+                                              {.body = body_options(options.emit),
                                                .wrapper = wrapper_of(options.emit),
                                                .slice = options.slice,
                                                .assignment = options.devices,

@@ -46,17 +46,9 @@ MadeKernel make_reference(const Problem& problem, const Chip& chip, const Kernel
   return made;
 }
 
-std::int64_t num_statements(const Block& block) {
+std::int64_t num_statements(const Program& program) {
   std::int64_t count = 0;
-  for (const Statement& statement : block) {
-    ++count;
-    if (const auto* branch = std::get_if<If>(&statement.what))
-      count += num_statements(branch->then);
-    if (const auto* loop = std::get_if<For>(&statement.what)) count += num_statements(loop->body);
-    if (const auto* scope = std::get_if<Scope>(&statement.what)) {
-      count += num_statements(scope->body);
-    }
-  }
+  for_each_statement(program.body, [&count](const Statement&, int) { ++count; });
   return count;
 }
 
@@ -163,7 +155,7 @@ KernelDescription describe(const MadeKernel& made, const Chip& chip) {
   description.num_semaphores = num_semaphores(program);
   description.num_steps = made.num_steps;
   description.table_words = static_cast<std::int64_t>(made.kernel.table.size());
-  description.num_statements = num_statements(program.body);
+  description.num_statements = num_statements(program);
   description.flops = program.cost.flops;
   description.hbm_bytes = program.cost.hbm_bytes;
   description.remote_bytes = program.cost.remote_bytes;

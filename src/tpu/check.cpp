@@ -132,11 +132,10 @@ void Checker::block(const Block& statements) {
 void Checker::statement(const Statement& statement) {
   try {
     std::visit([this](const auto& what) { visit(what); }, statement.what);
-    if (const auto* branch = std::get_if<If>(&statement.what)) block(branch->then);
-    if (const auto* scope = std::get_if<Scope>(&statement.what)) block(scope->body);
-    if (const auto* loop = std::get_if<For>(&statement.what)) {
-      make_variable(loop->index);
-      block(loop->body);
+    const auto* loop = std::get_if<For>(&statement.what);
+    if (loop != nullptr) make_variable(loop->index);
+    if (const Block* body = body_of(statement)) block(*body);
+    if (loop != nullptr) {
       *made_.back() = State::kOver;  // the index
       made_.pop_back();
     }

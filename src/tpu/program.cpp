@@ -1,6 +1,8 @@
 #include "tpu/program.hpp"
 
 #include <array>
+#include <utility>
+#include <variant>
 
 #include "base/text.hpp"
 #include "tpu/shapes.hpp"
@@ -16,6 +18,14 @@ std::string_view role_name(Role role) {
 std::string_view semaphore_kind_name(SemaphoreKind kind) {
   constexpr std::array<std::string_view, 3> kNames = {"dma", "regular", "barrier"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+template <class SomeBlock, class Visit>
+void visit_block(SomeBlock& block, const Visit& visit, int& number) {
+  for (auto& statement : block) {
+    visit(statement, number++);
+    if (auto* body = body_of(statement)) visit_block(*body, visit, number);
+  }
 }
 
 class ProgramText {
@@ -49,11 +59,7 @@ class ProgramText {
       const bool told = statement.note == note;
       add(depth, writer_.line(statement) + (told ? "" : writer_.note(statement)));
       note = statement.note;
-      if (const auto* branch = std::get_if<If>(&statement.what))
-        block(depth + 1, branch->then, note);
-      if (const auto* loop = std::get_if<For>(&statement.what)) block(depth + 1, loop->body, note);
-      if (const auto* scope = std::get_if<Scope>(&statement.what))
-        block(depth + 1, scope->body, note);
+      if (const Block* body = body_of(statement)) block(depth + 1, *body, note);
     }
   }
 
@@ -63,6 +69,26 @@ class ProgramText {
 };
 
 }  // namespace
+
+const Block* body_of(const Statement& statement) {
+  if (const auto* branch = std::get_if<If>(&statement.what)) return &branch->then;
+  if (const auto* loop = std::get_if<For>(&statement.what)) return &loop->body;
+  if (const auto* scope = std::get_if<Scope>(&statement.what)) return &scope->body;
+  return nullptr;
+}
+Block* body_of(Statement& statement) {
+  return const_cast<Block*>(body_of(std::as_const(statement)));
+}
+
+void for_each_statement(Block& block, const std::function<void(Statement&, int)>& visit) {
+  int number = 0;
+  visit_block(block, visit, number);
+}
+void for_each_statement(const Block& block,
+                        const std::function<void(const Statement&, int)>& visit) {
+  int number = 0;
+  visit_block(block, visit, number);
+}
 
 std::string to_text(const Program& program) { return ProgramText(program).write(); }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -209,6 +210,16 @@ struct Program {
   std::optional<int> collective_id;  // where there is a barrier semaphore
   Cost cost;
 };
+
+// What an If, For or Scope holds; null of any other statement.
+Block* body_of(Statement& statement);
+const Block* body_of(const Statement& statement);
+
+// Calls `visit` with each statement and its number, in the order they are written: an If, For or
+// Scope before what it holds.
+void for_each_statement(Block& block, const std::function<void(Statement&, int number)>& visit);
+void for_each_statement(const Block& block,
+                        const std::function<void(const Statement&, int number)>& visit);
 
 // The program as text, for people: one line a statement, indented, with the notes.
 std::string to_text(const Program& program);

@@ -24,8 +24,9 @@ struct Synchronisation {
   bool sends = false;         // to other devices
   bool awaits_entry = false;  // of the neighbours, by the barrier semaphore
 };
-void look_at(const Program& program, const Block& block, Synchronisation& found) {
-  for (const Statement& statement : block) {
+Synchronisation synchronisation_of(const Program& program) {
+  Synchronisation found;
+  for_each_statement(program.body, [&](const Statement& statement, int) {
     if (const auto* copy = std::get_if<StartCopy>(&statement.what)) {
       found.sends = found.sends || copy->remote.has_value();
     }
@@ -34,12 +35,8 @@ void look_at(const Program& program, const Block& block, Synchronisation& found)
       found.awaits_entry =
           found.awaits_entry || program.semaphores[array].kind == SemaphoreKind::kBarrier;
     }
-    if (const auto* branch = std::get_if<If>(&statement.what))
-      look_at(program, branch->then, found);
-    if (const auto* loop = std::get_if<For>(&statement.what)) look_at(program, loop->body, found);
-    if (const auto* scope = std::get_if<Scope>(&statement.what))
-      look_at(program, scope->body, found);
-  }
+  });
+  return found;
 }
 
 // TPU_SKIP_MDS_QUERY: libtpu would ask a metadata server, which is not there, for a minute.
@@ -83,8 +80,7 @@ void check_kernel(const Kernel& kernel, const Chip& chip) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("kernel ", kernel.program.name, ": ", one_line(fault)));
   }
-  Synchronisation found;
-  look_at(kernel.program, kernel.program.body, found);
+  const Synchronisation found = synchronisation_of(kernel.program);
   if (found.sends && !found.awaits_entry) {
     throw Error(ErrorCode::kInvalidArgument,
                 cat("kernel ", kernel.program.name,

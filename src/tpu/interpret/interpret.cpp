@@ -13,21 +13,15 @@
 namespace cmm::tpu {
 namespace {
 
-void each_remote_target(const Block& block, std::vector<bool>& targets) {
-  for (const Statement& statement : block) {
+// By buffer: whether copies from other devices write to it.
+std::vector<bool> remote_targets(const Program& program) {
+  std::vector<bool> targets(program.buffers.size());
+  for_each_statement(program.body, [&](const Statement& statement, int) {
     if (const auto* copy = std::get_if<StartCopy>(&statement.what); copy && copy->remote) {
       targets[static_cast<std::size_t>(copy->target.buffer)] = true;
     }
-    if (const auto* branch = std::get_if<If>(&statement.what)) {
-      each_remote_target(branch->then, targets);
-    }
-    if (const auto* loop = std::get_if<For>(&statement.what)) {
-      each_remote_target(loop->body, targets);
-    }
-    if (const auto* scope = std::get_if<Scope>(&statement.what)) {
-      each_remote_target(scope->body, targets);
-    }
-  }
+  });
+  return targets;
 }
 
 void check_arguments(const Program& program, const std::vector<std::vector<Array>>& inputs,
@@ -72,9 +66,8 @@ RunState::RunState(const Program& the_program, const Chip& the_chip, const RunOp
       options(the_options),
       inputs(the_inputs),
       instructions(flatten(the_program)),
-      remote_target(the_program.buffers.size()),
+      remote_target(remote_targets(the_program)),
       random(the_options.seed) {
-  each_remote_target(program.body, remote_target);
   std::int64_t num_semaphores = 0;
   for (const SemaphoreArray& array : program.semaphores) {
     first_semaphore.push_back(static_cast<int>(num_semaphores));

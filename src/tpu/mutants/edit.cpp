@@ -8,13 +8,6 @@
 namespace cmm::tpu {
 namespace {
 
-void visit_block(Block& block, const Visit& visit, int& number) {
-  for (Statement& statement : block) {
-    visit(statement, number++);
-    if (Block* body = body_of(statement)) visit_block(*body, visit, number);
-  }
-}
-
 void drop_from(Block& block, const Which& which, int& number) {
   Block kept;
   for (Statement& statement : block) {
@@ -31,22 +24,9 @@ const std::string& name_of(const Program& program, const Slice& slice) {
 
 }  // namespace
 
-Block* body_of(Statement& statement) {
-  if (auto* branch = std::get_if<If>(&statement.what)) return &branch->then;
-  if (auto* loop = std::get_if<For>(&statement.what)) return &loop->body;
-  if (auto* scope = std::get_if<Scope>(&statement.what)) return &scope->body;
-  return nullptr;
-}
-
-void for_each_statement(Block& block, const Visit& visit) {
-  int number = 0;
-  visit_block(block, visit, number);
-}
-
 Statement statement_at(const Program& program, int number) {
-  Block body = program.body;
   Statement found;
-  for_each_statement(body, [&](Statement& statement, int at) {
+  for_each_statement(program.body, [&](const Statement& statement, int at) {
     if (at == number) found = statement;
   });
   return found;

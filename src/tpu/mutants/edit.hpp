@@ -12,15 +12,7 @@
 
 namespace cmm::tpu {
 
-// Calls `visit` with each statement and its number, in the order they are written: an If, For or
-// Scope before what it holds.
-using Visit = std::function<void(Statement&, int number)>;
-void for_each_statement(Block& block, const Visit& visit);
-
 Statement statement_at(const Program& program, int number);
-
-// What a block of a program holds, if that is the block of an If, For or Scope; else null.
-Block* body_of(Statement& statement);
 
 // Takes out the statements for which `which` holds.
 using Which = std::function<bool(const Statement&, int number)>;
