@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "sim/list_context.hpp"
 #include "sim/operand_slots.hpp"
+#include "sim/out_slots.hpp"
 #include "sim/x_stream.hpp"
 
 namespace cmm::sim {
@@ -55,6 +56,7 @@ class StreamScheduler {
       : context_(problem, parameters, shape),
         choice_(shape, parameters),
         x_(context_, choice_),
+        out_(context_),
         num_groups_(static_cast<int>(shape.num_devices * shape.num_groups())),
         set_groups_(shape.bodies[0].groups),
         num_k_blocks_(static_cast<int>(shape.num_k_blocks())),
@@ -65,12 +67,7 @@ class StreamScheduler {
                  shape.num_blocks() * num_k_blocks_),
         x_loads_(shape.x_slots),
         y_loads_(shape.y_slots) {
-    schedule_.shape = shape;
-    for (const TileBody& body : shape.bodies) {
-      out_.emplace_back(body.out_slots);
-      next_out_.push_back(0);
-    }
-    estimate_control();
+    context_.estimate_control(set_groups_, 1);
   }
 
   std::string run() {
@@ -85,7 +82,7 @@ class StreamScheduler {
       const double seconds = seconds_of_step();
       load(seconds);
       x_.send(seconds);
-      if (!schedule_.steps.empty()) x_.store_own();
+      if (!context_.schedule.steps.empty()) x_.store_own();
       if (x_slots_.slot_of_step(now_) != kNone && y_slots_.slot_of_step(now_) != kNone)
         multiply(seconds);
       else if (!idle())
@@ -93,13 +90,13 @@ class StreamScheduler {
     }
     while (x_.has_own_to_store()) {
       x_.store_own();
-      push_step();
+      context_.push_step();
     }
     drain();
     return {};
   }
 
-  TileSchedule take() { return std::move(schedule_); }
+  TileSchedule take() { return std::move(context_.schedule); }
 
  private:
   int num_sets() const { return static_cast<int>(ceil_div(num_groups_, set_groups_)); }
@@ -131,22 +128,8 @@ class StreamScheduler {
     return all;
   }
 
-  // Before the schedule is there: with as many fields as the parameters allow.
-  void estimate_control() {
-    schedule::TileFields fields = schedule::count_fields(schedule_);
-    fields.sends = context_.parameters.sends_per_step;
-    fields.x_loads = set_groups_;
-    fields.y_loads = 1;
-    fields.x_stores = context_.shape.gathered ? 1 : 0;
-    const tpu::Chip& chip = context_.machine.chip;
-    control_seconds_ = control_cycles(chip, context_.shape, fields) / chip.clock_hz;
-  }
-
   double seconds_of_step() const {
-    const int body = body_of(groups_of(product().set));
-    const double cycles = product_cycles(context_.machine, context_.shape, body) +
-                          fill_cycles(context_.machine.chip, context_.shape);
-    return cycles / context_.machine.chip.clock_hz + control_seconds_;
+    return context_.step_seconds(body_of(groups_of(product().set)));
   }
 
   // What this step and the next read, and more where HBM would have nothing to move.
@@ -211,10 +194,10 @@ class StreamScheduler {
   void multiply(double seconds) {
     const auto [set, block] = product();
     const int body = body_of(groups_of(set));
-    if (k_block() == 0) take_out_slot(body);
+    if (k_block() == 0) out_.await_next(body);
     schedule::TileStep& step = context_.step;
     step.body = body;
-    step.out_slot = next_out_[body];
+    step.out_slot = out_.next(body);
     step.k_block = k_block();
     const int y_slot = y_slots_.slot_of_step(now_);
     for (int i = 0; i < groups_of(set); ++i) {
@@ -229,27 +212,9 @@ class StreamScheduler {
     }
     await(y_loads_[y_slot], Kind::kAwaitY);
     context_.engine.advance_to(context_.engine.now() + seconds);
-    if (k_block() == num_k_blocks_ - 1) store(body);
+    if (k_block() == num_k_blocks_ - 1) out_.store(body);
     ++now_;
-    push_step();
-  }
-
-  void take_out_slot(int body) {
-    std::vector<int>& stores = out_[body][next_out_[body]];
-    if (stores.empty()) return;
-    context_.step.waits.push_back(
-        {.kind = Kind::kAwaitStore, .body = body, .slot = next_out_[body]});
-    for (const int store : stores) context_.engine.wait(store);
-    stores.clear();
-  }
-
-  void store(int body) {
-    int& slot = next_out_[body];
-    for (const schedule::TileOp& op : context_.step.ops)
-      out_[body][slot].push_back(
-          context_.engine.start(context_.works.store(op.group, op.block, 1)));
-    context_.step.after.push_back({.kind = Kind::kStore, .body = body, .slot = slot});
-    slot = (slot + 1) % context_.shape.bodies[body].out_slots;
+    context_.push_step();
   }
 
   // Rows are missing: waits for the next that come, or for what lets others start.
@@ -259,34 +224,20 @@ class StreamScheduler {
       if (!context_.engine.advance_to_next_end()) return false;
     }
     const schedule::TileStep& step = context_.step;
-    if (!step.waits.empty() || !step.starts.empty() || !step.operands.empty()) push_step();
+    if (!step.waits.empty() || !step.starts.empty() || !step.operands.empty()) context_.push_step();
     return true;
   }
 
-  void push_step() {
-    schedule::TileStep& step = context_.step;
-    for (auto* list : {&step.waits, &step.starts, &step.operands, &step.after})
-      std::ranges::stable_sort(*list, {}, &TileAction::kind);
-    schedule_.steps.push_back(std::move(step));
-    step = {};
-  }
-
   void drain() {
-    x_.drain(schedule_.drain);
-    for (std::size_t body = 0; body < out_.size(); ++body) {
-      for (std::size_t slot = 0; slot < out_[body].size(); ++slot) {
-        if (out_[body][slot].empty()) continue;
-        schedule_.drain.push_back({.kind = Kind::kAwaitStore,
-                                   .body = static_cast<int>(body),
-                                   .slot = static_cast<int>(slot)});
-      }
-    }
-    std::ranges::stable_sort(schedule_.drain, {}, &TileAction::kind);
+    x_.drain(context_.schedule.drain);
+    out_.drain(OutSlots::DrainOrder::kBySlot, context_.schedule.drain);
+    ListContext::sort(context_.schedule.drain);
   }
 
   ListContext context_;
   TileChoice choice_;
   XStream x_;
+  OutSlots out_;
   int num_groups_;  // of all hops
   int set_groups_;  // the last set may have fewer
   int num_k_blocks_;
@@ -295,10 +246,6 @@ class StreamScheduler {
   OperandSlots y_slots_;
   std::vector<SlotLoad> x_loads_, y_loads_;  // the last into each slot
   int now_ = 0;                              // the step whose product is next
-  double control_seconds_ = 0;
-  TileSchedule schedule_;
-  std::vector<std::vector<std::vector<int>>> out_;  // stores out of each body's slots
-  std::vector<int> next_out_;
 };
 
 }  // namespace
