@@ -7,4 +7,5 @@
 #include "cmm/tpu_compile.hpp"
 #include "cmm/tpu_kernel.hpp"
 #include "cmm/tpu_simulate.hpp"
+#include "cmm/tpu_times.hpp"
 #include "cmm/tpu_verify.hpp"

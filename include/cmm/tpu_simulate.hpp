@@ -10,6 +10,7 @@
 
 #include "cmm/timeline.hpp"
 #include "cmm/tpu_kernel.hpp"
+#include "cmm/tpu_times.hpp"
 
 namespace cmm::tpu {
 
@@ -33,24 +34,11 @@ struct Bound {
   double hbm_seconds = 0;   // every operand read once, every result written once
 };
 
-// Of one device; all devices of a ring are alike. The parts up to `tail_seconds` add up to
-// `seconds`.
-struct KernelTimes {
+// Of one device; all devices of a ring are alike.
+struct KernelTimes : DeviceTimes {
   Schedule schedule = Schedule::kWavefront;
-  double seconds = 0;
-  double share_of_bound = 0;    // bound / seconds
-  double mxu_share = 0;         // of `seconds`, that products at the MXUs' peak take
-  double mxu_seconds = 0;       // multiplying
-  double control_seconds = 0;   // filling and draining the MXU, reading the table, starting copies
-  double idle_x_seconds = 0;    // waiting for rows of x ...
-  double idle_y_seconds = 0;    // ... for blocks of y
-  double idle_out_seconds = 0;  // ... for a free output slot
-  double idle_other_seconds = 0;  // ... for neighbours to enter, credits, departures
-  double tail_seconds = 0;        // after the last product
-  double exposed_seconds = 0;     // of these, what the gather of x causes
-  double hbm_busy = 0;            // shares of `seconds`
-  double link_busy = 0;           // of the busier direction
-  int num_steps = 0;
+  double share_of_bound = 0;  // bound / seconds
+  double mxu_share = 0;       // of `seconds`, that products at the MXUs' peak take
   std::int64_t num_semaphores = 0;
   std::int64_t vmem_bytes = 0;
   std::string parameters;

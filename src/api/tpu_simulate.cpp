@@ -48,21 +48,10 @@ Setting setting_of(const Problem& problem, const Chip& chip, const MachineOption
 
 KernelTimes kernel_times(const Setting& setting, Schedule schedule, const sim::TileTimes& walked) {
   KernelTimes times;
+  static_cast<DeviceTimes&>(times) = walked;
   times.schedule = schedule;
-  times.seconds = walked.seconds;
   times.share_of_bound = setting.bound.seconds / walked.seconds;
   times.mxu_share = setting.bound.mxu_seconds / walked.seconds;
-  times.mxu_seconds = walked.mxu_seconds;
-  times.control_seconds = walked.control_seconds;
-  times.idle_x_seconds = walked.idle_x_seconds;
-  times.idle_y_seconds = walked.idle_y_seconds;
-  times.idle_out_seconds = walked.idle_out_seconds;
-  times.idle_other_seconds = walked.idle_other_seconds;
-  times.tail_seconds = walked.tail_seconds;
-  times.exposed_seconds = walked.exposed_seconds;
-  times.hbm_busy = walked.hbm_busy;
-  times.link_busy = walked.link_busy;
-  times.num_steps = walked.num_steps;
   if (setting.timeline) {
     const Problem& problem = setting.problem;
     times.timeline = sim::tile_timeline(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cmm/tpu_chip.hpp"
+#include "cmm/tpu_times.hpp"
 #include "schedule/tile_needs.hpp"
 #include "schedule/tiles.hpp"
 
@@ -38,20 +39,7 @@ struct TileSpan {
   std::string text;  // "y block 3", "send hop 2 piece 1", "waits for y block 3"
 };
 
-// Sums over one device; their total is `seconds`.
-struct TileTimes {
-  double seconds = 0;
-  double mxu_seconds = 0;       // multiplying
-  double control_seconds = 0;   // filling and draining the MXU, reading the table, starting copies
-  double idle_x_seconds = 0;    // waiting for rows of x ...
-  double idle_y_seconds = 0;    // ... for blocks of y
-  double idle_out_seconds = 0;  // ... for a free output slot
-  double idle_other_seconds = 0;  // ... for neighbours to enter, credits, departures
-  double tail_seconds = 0;        // after the last product
-  double exposed_seconds = 0;     // idle_x, idle_other and the wait for x in the tail
-  double hbm_busy = 0;            // shares of `seconds`
-  double link_busy = 0;           // of the busier direction
-  int num_steps = 0;
+struct TileTimes : tpu::DeviceTimes {
   std::vector<TileSpan> spans;  // where asked for
 };
 
