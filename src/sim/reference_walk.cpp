@@ -20,7 +20,6 @@ using Copies = std::vector<int>;
 constexpr std::int64_t kWideCols = 512;
 // To move an accumulator's 1024 elements and clear them.
 constexpr double kDrainCycles = 0.75;
-constexpr int kSumBytes = 4;
 
 ReferenceShape shape_of(const ReferenceProblem& problem) {
   return {.num_devices = problem.num_devices,
@@ -197,15 +196,6 @@ class ReferenceWalker {
 
 TileTimes walk_reference(const ReferenceProblem& problem, const WalkOptions& options) {
   return ReferenceWalker(problem, options).run();
-}
-
-std::int64_t reference_vmem_bytes(const ReferenceProblem& problem) {
-  const int operand = tpu::element_bytes(problem.machine.elements.operand);
-  const int out = tpu::element_bytes(problem.machine.elements.out);
-  const std::int64_t slots = 2 * problem.shard_rows * problem.k * operand;
-  const std::int64_t y = problem.k * problem.cols * operand;
-  const std::int64_t tile = problem.shard_rows * problem.bn;
-  return slots + y + 2 * tile * out + (problem.bk < problem.k ? tile * kSumBytes : 0);
 }
 
 }  // namespace cmm::sim

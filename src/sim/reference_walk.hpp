@@ -19,7 +19,4 @@ struct ReferenceProblem {
 
 TileTimes walk_reference(const ReferenceProblem& problem, const WalkOptions& options = {});
 
-// Of all its buffers: x slots, all of y, out slots, the accumulator where bk < k.
-std::int64_t reference_vmem_bytes(const ReferenceProblem& problem);
-
 }  // namespace cmm::sim

@@ -22,14 +22,6 @@ TEST(ReferenceWalk, SixShapes) {
   }
 }
 
-TEST(ReferenceWalk, ItsBuffersFitIntoVmem) {
-  const std::array<double, 6> mib = {71.2, 119.5, 68.8, 121.0, 78.8, 87.5};
-  for (std::size_t i = 0; i < kSixShapes.size(); ++i) {
-    const auto bytes = static_cast<double>(reference_vmem_bytes(reference_of(kSixShapes[i])));
-    EXPECT_NEAR(bytes / (1 << 20), mib[i], 0.06) << i;
-  }
-}
-
 TEST(Bound, SixShapes) {
   const std::array<std::array<double, 3>, 6> expected = {{{73, 53, 49},
                                                           {131, 85, 82},

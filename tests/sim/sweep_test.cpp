@@ -8,6 +8,7 @@
 #include "sim/reference_walk.hpp"
 #include "sim/tile_problems.hpp"
 #include "sim/tile_table.hpp"
+#include "tpu/kernels/reference.hpp"
 
 namespace cmm::sim {
 namespace {
@@ -40,7 +41,15 @@ double best_reference_seconds(const TileProblem& problem) {
       if (reference.cols % (n * 128) != 0 || reference.k % (k * 128) != 0) continue;
       reference.bn = reference.cols / n;
       reference.bk = reference.k / k;
-      if (reference_vmem_bytes(reference) > problem.machine.chip.vmem_bytes) continue;
+      const tpu::ReferenceOptions kernel = {.ring = {{shape.num_devices}, 0},
+                                            .m = shape.num_devices * shape.shard_rows,
+                                            .k = reference.k,
+                                            .n = shape.num_devices * reference.cols,
+                                            .element = problem.machine.elements.operand,
+                                            .bn = reference.bn,
+                                            .bk = reference.bk};
+      const tpu::Chip& chip = problem.machine.chip;
+      if (tpu::reference_vmem_bytes(kernel, chip) > chip.vmem_bytes) continue;
       const double seconds = walk_reference(reference).seconds;
       if (best == 0 || seconds < best) best = seconds;
     }
