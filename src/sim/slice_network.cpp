@@ -31,15 +31,16 @@ std::vector<int> path_through(const std::vector<int>& sizes, const std::vector<i
   return path;
 }
 
-// Rows of even number, the columns a path: along the rows from column 1 on, back down column 0.
-std::vector<int> ring_on_grid(int num_rows, int row_stride, const std::vector<int>& columns) {
+// A path of rows and a path of columns, of which the rows are even in number or the columns a ring:
+// along the rows from column 1 on, to and fro, then back down column 0.
+std::vector<int> ring_on_grid(const std::vector<int>& rows, const std::vector<int>& columns) {
   std::vector<int> ring;
-  for (int row = 0; row < num_rows; ++row) {
-    std::vector<int> line(columns.begin() + 1, columns.end());
-    if (row % 2 == 1) std::ranges::reverse(line);
-    for (const int column : line) ring.push_back(row * row_stride + column);
+  std::vector<int> line(columns.begin() + 1, columns.end());
+  for (const int row : rows) {
+    for (const int column : line) ring.push_back(row + column);
+    std::ranges::reverse(line);
   }
-  for (int row = num_rows; row-- > 0;) ring.push_back(row * row_stride + columns[0]);
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) ring.push_back(*row + columns[0]);
   std::ranges::rotate(ring, ring.end() - 1);  // the corner first
   return ring;
 }
@@ -56,21 +57,30 @@ std::vector<int> folded(const std::vector<int>& path) {
 std::vector<int> ring_of_slice(const SliceMachine& machine) {
   const std::vector<int> all_strides = strides_of(machine.chips);
   std::vector<int> sizes, strides;  // of axes that are longer than one chip
-  bool wraps = false;
+  std::vector<bool> wraps;
   for (std::size_t axis = 0; axis < machine.chips.size(); ++axis) {
     if (machine.chips[axis] == 1) continue;
     sizes.push_back(machine.chips[axis]);
     strides.push_back(all_strides[axis]);
-    wraps = machine.wraps[axis];
+    wraps.push_back(machine.wraps[axis]);
   }
-  if (sizes.size() == 1 && wraps) return path_through(sizes, strides);
+  const auto along = [&](std::ptrdiff_t axis) {
+    return path_through({sizes[axis]}, {strides[axis]});
+  };
+  const auto across = [&](std::ptrdiff_t axis) {
+    std::vector<int> other_sizes = sizes, other_strides = strides;
+    other_sizes.erase(other_sizes.begin() + axis);
+    other_strides.erase(other_strides.begin() + axis);
+    return path_through(other_sizes, other_strides);
+  };
   const auto even = std::ranges::find_if(sizes, [](int size) { return size % 2 == 0; });
-  if (sizes.size() < 2 || even == sizes.end()) return folded(path_through(sizes, strides));
-  const auto axis = even - sizes.begin();
-  const int num_rows = sizes[axis], row_stride = strides[axis];
-  sizes.erase(sizes.begin() + axis);
-  strides.erase(strides.begin() + axis);
-  return ring_on_grid(num_rows, row_stride, path_through(sizes, strides));
+  const auto ring = std::ranges::find(wraps, true);
+  if (sizes.size() == 1 && wraps[0]) return along(0);
+  if (sizes.size() > 1 && even != sizes.end())
+    return ring_on_grid(along(even - sizes.begin()), across(even - sizes.begin()));
+  if (sizes.size() > 1 && ring != wraps.end())
+    return ring_on_grid(across(ring - wraps.begin()), along(ring - wraps.begin()));
+  return folded(path_through(sizes, strides));
 }
 
 SliceNetwork::SliceNetwork(const SliceMachine& machine)

@@ -12,8 +12,9 @@
 //
 //   5        0   4   1   3   2
 //
-// Grids with odd numbers of chips on all axes are folded along a path through all chips. Other
-// transfers take the shortest way along the first axis, then the second, then the third.
+// Where all axes are odd, one that wraps around serves as well as an even one; if none does, the
+// grid is folded along a path through all chips. Other transfers take the shortest way along the
+// first axis, then the second, then the third.
 #pragma once
 
 #include <vector>

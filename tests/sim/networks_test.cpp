@@ -74,9 +74,10 @@ TEST(SliceNetwork, RingVisitsEveryChipAndItsHopsAreShort) {
     EXPECT_EQ(*chips.rbegin(), P - 1);
     const int num_long_axes =
         static_cast<int>(std::ranges::count_if(machine.chips, [](int size) { return size > 1; }));
-    const auto longest = std::ranges::max_element(machine.chips);
-    const bool wraps = machine.wraps[static_cast<std::size_t>(longest - machine.chips.begin())];
-    const bool closes = P <= 2 || (num_long_axes > 1 ? P % 2 == 0 : wraps);
+    bool wraps = false;
+    for (std::size_t axis = 0; axis < machine.chips.size(); ++axis)
+      wraps = wraps || (machine.wraps[axis] && machine.chips[axis] > 2);
+    const bool closes = P <= 2 || wraps || (num_long_axes > 1 && P % 2 == 0);
     std::multiset<std::string> forward;
     for (int rank = 0; P > 1 && rank < P; ++rank) {
       const auto names = names_on(network, rank, (rank + 1) % P);
