@@ -103,11 +103,9 @@ SimulatedRanks simulated_ranks(const ProblemShape& shape, int num_ranks,
   check_slice(slice, num_ranks);
   const tpu::Chip& chip = slice.chip;
   const tpu::Element element = element_of(shape.dtype, chip);
-  sim::SliceMachine machine{slice.chips, {}, chip.link_bytes_per_second, chip.hop_seconds};
-  for (const int size : slice.chips) machine.wraps.push_back(size % chip.wrap_multiple == 0);
   SimulatedRanks ranks;
   ranks.name = cat(num_ranks, " x ", chip.name, " (", joined(slice.chips, "x"), ")");
-  ranks.network = std::make_unique<sim::SliceNetwork>(machine);
+  ranks.network = std::make_unique<sim::SliceNetwork>(sim::slice_machine(chip, slice.chips));
   ranks.num_hosts = slice.num_hosts;
   // A device with several cores gives each an even part of the columns.
   const double cores = chip.cores_per_device;

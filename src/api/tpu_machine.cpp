@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
 #include "base/integers.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
 #include "cmm/tpu_simulate.hpp"
+#include "sim/slice_network.hpp"
 
 namespace cmm::tpu {
 namespace {
-
-int num_chips(const std::vector<int>& slice) {
-  return std::accumulate(slice.begin(), slice.end(), 1, std::multiplies<>());
-}
 
 void check_slice(const Problem& problem, const Chip& chip, const std::vector<int>& slice) {
   const int num_devices = problem.num_devices();
@@ -60,17 +55,20 @@ std::vector<int> usual_slice(const Chip& chip, int num_devices) {
 }
 
 RingOnSlice ring_on_slice(const Chip& chip, const std::vector<int>& slice) {
-  std::vector<int> axes;  // those that have neighbours
-  std::copy_if(slice.begin(), slice.end(), std::back_inserter(axes),
-               [](int size) { return size > 1; });
-  const int chips = num_chips(slice);
-  if (chips == 1) return {};
-  if (chips == 2) return {.links_per_hop = 1, .hops_per_link = 2};
-  const bool wraps = std::any_of(axes.begin(), axes.end(), [&](int size) {
-    return size > 2 && size % chip.wrap_multiple == 0;
-  });
-  if (wraps || (axes.size() > 1 && chips % 2 == 0)) return {};
-  return {.links_per_hop = 2, .hops_per_link = 2};
+  const sim::SliceNetwork network(sim::slice_machine(chip, slice));
+  const int num_chips = network.num_ranks();
+  std::vector<int> num_hops(network.links().size());  // that cross each link
+  RingOnSlice ring;
+  sim::Route route;
+  for (int rank = 0; rank < num_chips; ++rank) {
+    for (const int to : {(rank + 1) % num_chips, (rank + num_chips - 1) % num_chips}) {
+      network.find_route(rank, to, route);
+      ring.links_per_hop = std::max(ring.links_per_hop, static_cast<int>(route.links.size()));
+      for (const int link : route.links)
+        ring.hops_per_link = std::max(ring.hops_per_link, ++num_hops[link]);
+    }
+  }
+  return ring;
 }
 
 sim::TileMachine ring_machine(const Problem& problem, const Chip& chip,

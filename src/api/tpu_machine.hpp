@@ -1,14 +1,7 @@
-// What a ring of a problem's devices meets on a slice of chips.
-//
-// On a grid of two or more axes, one of them even, a ring goes from neighbour to neighbour:
-//
-//   2x4    0 > 1 > 2 > 3        each hop crosses one link, each link carries one hop each way
-//          ^           v
-//          7 < 6 < 5 < 4
-//
-// On a line that does not wrap around it goes out by every second chip and back by the others, so
-// that a hop crosses two links and a link carries two hops each way; as does the one long hop where
-// all axes are odd. With two devices both neighbours are the same one, over one link.
+// What a ring of a problem's devices meets on a slice of chips. sim/slice_network.hpp draws how it
+// is laid: from neighbour to neighbour, so that each hop crosses one link and each link carries one
+// hop each way, or folded, so that a hop crosses two links and a link carries two hops each way.
+// With two devices both neighbours are the same one, over one link.
 #pragma once
 
 #include <string>
@@ -21,7 +14,7 @@ namespace cmm::tpu {
 
 struct RingOnSlice {
   int links_per_hop = 1;  // of the slowest hop
-  int hops_per_link = 1;  // each way
+  int hops_per_link = 1;  // of the busiest link, each way; hops go forward and backward
 };
 RingOnSlice ring_on_slice(const Chip& chip, const std::vector<int>& slice);
 

@@ -54,6 +54,12 @@ std::vector<int> folded(const std::vector<int>& path) {
 
 }  // namespace
 
+SliceMachine slice_machine(const tpu::Chip& chip, const std::vector<int>& chips) {
+  SliceMachine machine{chips, {}, chip.link_bytes_per_second, chip.hop_seconds};
+  for (const int size : chips) machine.wraps.push_back(size % chip.wrap_multiple == 0);
+  return machine;
+}
+
 std::vector<int> ring_of_slice(const SliceMachine& machine) {
   const std::vector<int> all_strides = strides_of(machine.chips);
   std::vector<int> sizes, strides;  // of axes that are longer than one chip

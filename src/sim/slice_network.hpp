@@ -19,6 +19,7 @@
 
 #include <vector>
 
+#include "cmm/tpu_chip.hpp"
 #include "sim/network.hpp"
 
 namespace cmm::sim {
@@ -29,6 +30,9 @@ struct SliceMachine {
   double link_bytes_per_second = 0;  // one direction
   double hop_seconds = 0;            // latency of each link crossed
 };
+
+// A slice of these chips: its axes wrap around where the chip's data says so.
+SliceMachine slice_machine(const tpu::Chip& chip, const std::vector<int>& chips);
 
 class SliceNetwork final : public Network {
  public:
