@@ -54,7 +54,7 @@ class Problem {
     const std::int64_t copies = ceil_div(options.cold_mib << 20, weight_bytes);
     for (std::int64_t i = 0; i < copies; ++i) {
       weights_.emplace_back(StridedMatrixRef(y.data(), dtype, k_, n_, n_, 1));
-      plain_.emplace_back(y.bytes());
+      plain_.emplace_back(static_cast<std::size_t>(ceil_div(y.bytes(), sizeof(Line))));
       std::memcpy(plain_.back().data(), y.data(), static_cast<std::size_t>(y.bytes()));
     }
     x_ = AlignedBuffer(round_up(max_m * k_ * elem_bytes, 4));
@@ -104,14 +104,14 @@ class Problem {
     }
     const std::int64_t num_panels = weights_[next_].num_panels();
     const std::int64_t calls = ceil_div(num_tiles, gemm::kMaxTiles);
-    for (std::int64_t p = 0; p < num_panels; p += gemm::kMaxPanels) {
+    const std::int64_t group = gemm::max_panels(product, num_tiles);
+    for (std::int64_t p = 0; p < num_panels; p += group) {
       for (std::int64_t c = 0; c < calls; ++c) {
         const Range part = even_part(num_tiles, calls, c);
         gemm::multiply_tiles(product,
                              std::span(tiles).subspan(static_cast<std::size_t>(part.begin),
                                                       static_cast<std::size_t>(part.size())),
-                             {0, p, std::min<std::int64_t>(p + gemm::kMaxPanels, num_panels)},
-                             workspace_);
+                             {0, p, std::min(p + group, num_panels)}, workspace_);
       }
     }
   }
@@ -122,7 +122,11 @@ class Problem {
   std::int64_t k_;
   std::int64_t n_;
   std::vector<gemm::Panels> weights_;
-  std::vector<AlignedBuffer> plain_;  // y as it is
+  // y as it is, in the small pages that arrays of Python have.
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<std::vector<Line>> plain_;
   std::size_t next_ = 0;
   AlignedBuffer x_;
   AlignedBuffer packed_;

@@ -328,13 +328,12 @@ void Executor::list_groups(std::int64_t group_panels) {
 // Units are (column group, row block, two panels of the group), the last fastest: consecutive
 // claims share a block of x in L2, and a group's columns, once read from memory, serve all rows.
 void Executor::plan_multiply() {
-  const std::int64_t group_panels = !in_tiles()             ? gemm::kMaxDecodePanels
-                                    : call_->product.swiglu ? gemm::kMaxPanels / 2
-                                                            : gemm::kMaxPanels;
+  const auto num_tiles = static_cast<std::int64_t>(tiles_.size());
+  const std::int64_t group_panels =
+      in_tiles() ? gemm::max_panels(call_->product, num_tiles) : gemm::kMaxDecodePanels;
   list_groups(group_panels);
   units_per_block_ = group_panels / kUnitPanels;
-  num_row_blocks_ =
-      !in_tiles() ? 1 : ceil_div(static_cast<std::int64_t>(tiles_.size()), gemm::kMaxTiles);
+  num_row_blocks_ = in_tiles() ? ceil_div(num_tiles, gemm::kMaxTiles) : 1;
   std::int64_t max_claim = units_per_block_;
   if (gather_.crosses_hosts() || (gather_.fetches() && !last_wave_)) {
     const double rows = static_cast<double>(call_->m) / static_cast<double>(num_row_blocks_);

@@ -20,7 +20,9 @@ namespace cmm::gemm {
 namespace {
 
 constexpr std::int64_t kTileFloats = std::int64_t{kTileRows} * kPairColumns;
-constexpr int kMaxPairs = kMaxPanels / 2;
+constexpr int kMaxPairs = kMaxPanelsOfFewTiles / 2;
+constexpr std::int64_t kMaxSums = std::int64_t{kMaxPanels} / 2 * kMaxTiles;  // of a pair and a tile
+static_assert(kMaxPairs * kFewTiles <= kMaxSums);
 // Of a strip, for each of its pairs: 8 KB of y, half of what a tile prefetches. Fewer and larger
 // ones burst; with more of them y's lines would be asked for early and lost where its stride is a
 // power of two.
@@ -209,7 +211,7 @@ class Call {
 
   float* accumulators(int pair, std::size_t tile) const {
     return accumulators_ +
-           (static_cast<std::int64_t>(pair) * kMaxTiles + static_cast<std::int64_t>(tile)) *
+           (pair * static_cast<std::int64_t>(tiles_.size()) + static_cast<std::int64_t>(tile)) *
                kTileFloats;
   }
 
@@ -299,7 +301,7 @@ class Call {
 
 // One tile more than used: the last tile's `next_acc` points at it.
 constexpr std::int64_t kAccumulatorBytes =
-    (std::int64_t{kMaxPairs} * kMaxTiles + 1) * kTileFloats * std::int64_t{sizeof(float)};
+    (kMaxSums + 1) * kTileFloats * std::int64_t{sizeof(float)};
 constexpr std::int64_t kWidenedBytes =
     std::int64_t{kBlockSteps} * kPairColumns * std::int64_t{sizeof(float)};
 
@@ -310,9 +312,19 @@ Workspace::Workspace()
 
 std::int64_t Workspace::bytes() { return kAccumulatorBytes + kWidenedBytes + 2 * kStripBytes; }
 
+int max_panels(const Product& product, std::int64_t num_tiles) {
+  const bool row_major = std::any_of(
+      product.sides.begin(), product.sides.end(),
+      [](const Side& side) { return side.view != nullptr && side.view->col_stride == 1; });
+  const int panels = row_major && num_tiles <= kFewTiles ? kMaxPanelsOfFewTiles : kMaxPanels;
+  return product.swiglu ? panels / 2 : panels;
+}
+
 void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
                     Workspace& workspace) {
   CMM_DCHECK(tiles.size() <= static_cast<std::size_t>(kMaxTiles));
+  CMM_DCHECK(columns.last_panel - columns.first_panel <=
+             max_panels(product, static_cast<std::int64_t>(tiles.size())));
   Call(product, tiles, columns, workspace).run();
 }
 

@@ -108,6 +108,12 @@ class Workspace {
 // the accumulators of a call in L2.
 inline constexpr int kMaxTiles = 43;   // 258 rows
 inline constexpr int kMaxPanels = 16;  // 512 columns (SwiGLU: 8 panels of each side)
+// The same for up to 4 tiles and a row-major view. Of each row of y a call reads these columns, a
+// page or more: with 512 of them a page in small pages is looked up 2 to 4 times as often, which
+// took a fourth more time for 16 rows.
+inline constexpr int kFewTiles = 4;
+inline constexpr int kMaxPanelsOfFewTiles = 64;
+int max_panels(const Product& product, std::int64_t num_tiles);  // of each side
 
 void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
                     Workspace& workspace);

@@ -84,6 +84,19 @@ TEST(View, MoreRowsThanOneWave) {
   }
 }
 
+TEST(View, MoreColumnsThanOneCallOfTheDriverTakes) {
+  for (const std::int64_t m : {3, 24, 60}) {
+    const Reference plain({.m = m, .k = 5, .n = {2500}, .given = Given::kView}, SumRule::kChain);
+    const Reference swiglu(
+        {.m = m, .k = 5, .n = {1300, 1300}, .swiglu = true, .given = Given::kMixed},
+        SumRule::kChain);
+    for (const int threads : {1, 2}) {
+      EXPECT_EQ(run_problem(plain, 1, {.threads = threads}), "") << "m=" << m;
+      EXPECT_EQ(run_problem(swiglu, 1, {.threads = threads}), "") << "m=" << m;
+    }
+  }
+}
+
 TEST(View, BesidePackedRightSidesWithEpilogues) {
   for (const Given given : {Given::kView, Given::kMixed}) {
     for (const std::int64_t m : {3, 50}) {
