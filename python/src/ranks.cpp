@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,12 @@ std::vector<AxisSize> axis_sizes(const Axes& axes) {
   std::vector<AxisSize> sizes;
   for (const auto& [name, size] : axes) sizes.push_back({name, size});
   return sizes;
+}
+
+// Text that lives as long as the program, which Mesh::leave asks for. Equal ones are kept once.
+const char* kept(const std::string& text) {
+  static std::set<std::string> texts;
+  return texts.insert(text).first->c_str();
 }
 
 }  // namespace
@@ -105,7 +112,9 @@ void bind_ranks(nb::module_& module) {
                      return axes;
                    })
       .def("abort", &Mesh::abort, "reason"_a, Released())
-      .def("leave", [](Mesh& mesh) { mesh.leave("its body returned"); });
+      .def(
+          "leave", [](Mesh& mesh, const std::string& reason) { mesh.leave(kept(reason)); },
+          "reason"_a = "its body returned");
 }
 
 }  // namespace cmm::python

@@ -100,10 +100,13 @@ def all_gather_matmul(
     elif isinstance(activation, str):
         activation = [activation] * len(weights)
 
-    moved = x.movedim(gather_dim, 0)  # [m_local, ..., k]
-    inner = math.prod(moved.shape[1:-1])
+    inner, flat = 1, x
+    if x.dim() > 2:
+        moved = x.movedim(gather_dim, 0)  # [m_local, ..., k]
+        inner = math.prod(moved.shape[1:-1])
+        flat = moved.reshape(moved.shape[0] * inner, x.shape[-1])
     results = _op.all_gather_matmul(
-        moved.reshape(moved.shape[0] * inner, x.shape[-1]),
+        flat,
         [w for w in weights if not isinstance(w, PackedWeights)],
         [b for b in biases if b is not None],
         bias_sides=[side for side, b in enumerate(biases) if b is not None],

@@ -89,9 +89,10 @@ class Ranks:
         except BaseException as error:
             reason = str(error) or type(error).__name__
             if self._mesh is not None:
-                self._mesh.abort(f"rank {self.rank}: {reason}")
+                # Not abort(): a peer may still be at work on the call before this one.
+                self._mesh.leave(reason)
             elif _meetings.get(self.name, 0) == meeting:
-                self._stay_away(reason)
+                self._stay_away(reason, getattr(error, "rank", -1))
             self.close()
             raise
         finally:
@@ -180,7 +181,9 @@ class Ranks:
                     time.sleep(1e-3)
                 theirs = json.loads(self._store.get(key))
                 if "failed" in theirs:
-                    raise PeerFailedError(f"rank {rank} of {self}: {theirs['failed']}", rank)
+                    raise PeerFailedError(
+                        f"rank {rank} of {self}: {theirs['failed']}", theirs["rank_at_fault"]
+                    )
                 everyone.append(theirs)
         except RuntimeError as error:  # of the store
             raise PeerFailedError(f"the store of {self} cannot be reached: {error}") from error
@@ -201,13 +204,17 @@ class Ranks:
                 rank,
             )
 
-    def _stay_away(self, reason: str) -> None:
+    def _stay_away(self, reason: str, rank_at_fault: int) -> None:
         """Tells peers that come to this meeting why this rank does not."""
         number = _meetings.get(self.name, 0)
         _meetings[self.name] = number + 1
         if self.num_ranks > 1:
+            told = {
+                "failed": reason,
+                "rank_at_fault": self.rank if rank_at_fault < 0 else rank_at_fault,
+            }
             with contextlib.suppress(RuntimeError):
-                self._store.set(f"{number}/{self.rank}", json.dumps({"failed": reason}))
+                self._store.set(f"{number}/{self.rank}", json.dumps(told))
 
 
 def ranks_of(name: str) -> Ranks:
