@@ -111,7 +111,7 @@ def one_rank_errs(rank):
     if rank == 1:
         refuses("weight 0 is", torch.ones(2, K), [torch.ones(K + 1, 3)])
     else:
-        text = r"rank 1: weight 0 is \[17, 3\]"
+        text = r"rank 1 has left the mesh: weight 0 is \[17, 3\]"
         refuses(text, torch.ones(2, K), [torch.ones(K, 3)], kind=PeerFailedError)
     assert time.monotonic() - begin < 20
     works(rank)
@@ -166,7 +166,7 @@ def other_columns(rank):
     kind = torch.bfloat16 if rank == 1 else torch.float32
     refuses("disagree on dtype", torch.ones(500, K).to(kind), [torch.ones(K, 3).to(kind)])
     works(rank)
-    width = K + rank
+    width = K + 10 + rank  # no plan is made for either
     refuses("disagree on k", torch.ones(2, width), [torch.ones(width, 3)])
     works(rank)
 
@@ -244,7 +244,7 @@ def out_of_step(rank):
         _core.all_gather_matmul = multiply
     else:
         works(rank)
-        with pytest.raises((PeerFailedError, MeshDeadError), match="rank 0: by hand"):
+        with pytest.raises((PeerFailedError, MeshDeadError), match="rank 0 has left the mesh: by hand"):
             works(rank)
     for text in ("call 3 and rank 1 call 4", "call 4 and rank 1 call 5"):
         with pytest.raises(InvalidArgumentError, match="out of step .* rank 0 makes " + text):
@@ -344,4 +344,4 @@ print(cmt.all_gather_matmul(x.fill_(1), [torch.ones(4, 3), packed], threads=3)[1
         [sys.executable, "-W", "ignore", "-c", body], capture_output=True, text=True, timeout=60
     )
     assert (ended.returncode, ended.stdout) == (0, "24.0\n"), ended.stderr
-    assert "leak" not in ended.stderr
+    assert "nanobind" not in ended.stderr

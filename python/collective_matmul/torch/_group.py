@@ -35,7 +35,9 @@ from collective_matmul.errors import (
 _MAX_PLANS = 16  # of a group; each holds its workspace and its helper threads
 
 _meetings: dict[str, int] = {}  # by the name of a group, which may be made again
-_all_ranks: weakref.WeakKeyDictionary[dist.ProcessGroup, Ranks] = weakref.WeakKeyDictionary()
+# By the store of a group, an object that goes when the group is destroyed. The group itself may stay:
+# compiled code refers to it, for one.
+_all_ranks: weakref.WeakKeyDictionary[dist.Store, Ranks] = weakref.WeakKeyDictionary()
 
 
 class PlanKey(NamedTuple):
@@ -58,14 +60,11 @@ class PlanKey(NamedTuple):
 class Ranks:
     """This process as one rank of a process group: its mesh and the plans made on it."""
 
-    def __init__(self, group: dist.ProcessGroup, name: str) -> None:
+    def __init__(self, group: dist.ProcessGroup, name: str, store: dist.Store) -> None:
         self.name = name
         self.rank = group.rank()
         self.num_ranks = group.size()
-        # Not the group itself, which could then never be freed.
-        self._store = dist.PrefixStore(
-            "collective_matmul", distributed_c10d._get_process_group_store(group)
-        )
+        self._store = dist.PrefixStore("collective_matmul", store)  # does not hold the object
         self._mesh: _core.Mesh | None = None
         self._plans: OrderedDict[PlanKey, _core.Plan] = OrderedDict()
         self._num_calls = 0
@@ -100,6 +99,10 @@ class Ranks:
 
     def mesh(self, deadline_seconds: float) -> _core.Mesh:
         """The mesh; collective where there is none yet. Within call() only."""
+        if not deadline_seconds > 0:
+            raise InvalidArgumentError(
+                f"deadline_seconds is {deadline_seconds}; it must be above 0"
+            )
         if self._mesh is None:
             if self.num_ranks == 1:
                 [self._mesh] = _core.Mesh.threads([("ranks", 1)])
@@ -221,12 +224,12 @@ def ranks_of(name: str) -> Ranks:
     """The ranks of the process group of that name, of which this process is one."""
     try:
         group = distributed_c10d._resolve_process_group(name)
-    except (RuntimeError, ValueError) as error:
+        store = distributed_c10d._get_process_group_store(group)
+    except (KeyError, RuntimeError, ValueError) as error:
         raise InvalidArgumentError(f"there is no process group '{name}'") from error
-    ranks = _all_ranks.get(group)
+    ranks = _all_ranks.get(store)
     if ranks is None:
-        _close_destroyed()
-        ranks = _all_ranks[group] = Ranks(group, name)
+        ranks = _all_ranks[store] = Ranks(group, name, store)
     return ranks
 
 
@@ -243,14 +246,6 @@ def name_of(group: dist.ProcessGroup | str | None) -> str:
     if not isinstance(group, dist.ProcessGroup):
         raise InvalidArgumentError(f"group is {group!r}; this process is no rank of it")
     return group.group_name
-
-
-def _close_destroyed() -> None:
-    """A group may live on after it was destroyed, where something still refers to it."""
-    for group, ranks in list(_all_ranks.items()):
-        if group not in distributed_c10d._world.pg_map:
-            ranks.close()
-            del _all_ranks[group]
 
 
 @atexit.register
