@@ -22,6 +22,33 @@ from collective_matmul.torch._weights import PackedWeights, packed
 _PLAIN = -1  # in packed_sides: the next of the plain weights
 
 
+# Not by torch.library.custom_op, whose first call imports the compiler: seconds, and many megabytes.
+for _name, _schema in (
+    (
+        "all_gather_matmul",
+        "(Tensor x, Tensor[] weights, Tensor[] biases, *, int[] bias_sides, int[] packed_sides, "
+        "str group_name, bool return_A, bool transposed, str[] activations, bool swiglu, "
+        "ScalarType? out_dtype, int[]? rows, str algorithm, int threads, float deadline_seconds, "
+        "bool native_bf16) -> Tensor[]",
+    ),
+    (
+        "all_gather",
+        "(Tensor x, *, str group_name, int[]? rows, float deadline_seconds) -> Tensor",
+    ),
+    (
+        "reduce_scatter",
+        "(Tensor x, *, str group_name, int[]? rows, float deadline_seconds) -> Tensor",
+    ),
+):
+    torch.library.define(
+        f"collective_matmul::{_name}", _schema, tags=torch.Tag.pt2_compliant_tag
+    )
+
+all_gather_matmul = torch.ops.collective_matmul.all_gather_matmul.default
+all_gather = torch.ops.collective_matmul.all_gather.default
+reduce_scatter = torch.ops.collective_matmul.reduce_scatter.default
+
+
 class Side(NamedTuple):
     """One right side [k, n]."""
 
@@ -141,15 +168,8 @@ def _right_side(side: Side, dtype: str, transposed: bool) -> _core.Weights:
     return _core.Weights.view(matrix(side.weight, dtype), transposed=transposed, bias=bias)
 
 
-@torch.library.custom_op(
-    "collective_matmul::all_gather_matmul",
-    mutates_args=(),
-    schema="(Tensor x, Tensor[] weights, Tensor[] biases, *, int[] bias_sides, int[] packed_sides, "
-    "str group_name, bool return_A, bool transposed, str[] activations, bool swiglu, "
-    "ScalarType? out_dtype, int[]? rows, str algorithm, int threads, float deadline_seconds, "
-    "bool native_bf16) -> Tensor[]",
-)
-def all_gather_matmul(
+@torch.library.impl("collective_matmul::all_gather_matmul", "default")
+def _all_gather_matmul(
     x: Tensor, weights: list[Tensor], biases: list[Tensor], **options: Any
 ) -> list[Tensor]:
     """x [m_local, k] -> the products [m, n] in the order of packed_sides, then the gathered x where
@@ -195,20 +215,18 @@ def all_gather_matmul(
     return results
 
 
-@all_gather_matmul.register_fake
-def _(
+@torch.library.register_fake("collective_matmul::all_gather_matmul")
+def _all_gather_matmul_shapes(
     x: Tensor, weights: list[Tensor], biases: list[Tensor], **options: Any
 ) -> list[Tensor]:
     problem = _check(ranks_of(options["group_name"]), x, weights, biases, options)
     return _results(x, problem, options["return_A"])
 
 
-@torch.library.custom_op(
-    "collective_matmul::all_gather",
-    mutates_args=(),
-    schema="(Tensor x, *, str group_name, int[]? rows, float deadline_seconds) -> Tensor",
-)
-def all_gather(x, *, group_name, rows, deadline_seconds):
+@torch.library.impl("collective_matmul::all_gather", "default")
+def _all_gather(
+    x: Tensor, *, group_name: str, rows: list[int] | None, deadline_seconds: float
+) -> Tensor:
     """x [m_local, k] -> [m, k], the rows of all ranks in their order. Collective."""
     ranks = ranks_of(group_name)
     with ranks.call():
@@ -236,17 +254,17 @@ def all_gather(x, *, group_name, rows, deadline_seconds):
     return gathered
 
 
-@all_gather.register_fake
-def _(x, *, group_name, rows, deadline_seconds):
+@torch.library.register_fake("collective_matmul::all_gather")
+def _all_gather_shape(
+    x: Tensor, *, group_name: str, rows: list[int] | None, deadline_seconds: float
+) -> Tensor:
     return x.new_empty((_check_rows(ranks_of(group_name), x, rows), x.shape[1]))
 
 
-@torch.library.custom_op(
-    "collective_matmul::reduce_scatter",
-    mutates_args=(),
-    schema="(Tensor x, *, str group_name, int[]? rows, float deadline_seconds) -> Tensor",
-)
-def reduce_scatter(x, *, group_name, rows, deadline_seconds):
+@torch.library.impl("collective_matmul::reduce_scatter", "default")
+def _reduce_scatter(
+    x: Tensor, *, group_name: str, rows: list[int] | None, deadline_seconds: float
+) -> Tensor:
     """x [m, k], different on each rank -> this rank's rows [m_local, k] of the sum over ranks, by
     torch.distributed. Collective."""
     group = distributed_c10d._resolve_process_group(group_name)
@@ -269,8 +287,10 @@ def reduce_scatter(x, *, group_name, rows, deadline_seconds):
     return mine[: rows[rank]].clone()
 
 
-@reduce_scatter.register_fake
-def _(x, *, group_name, rows, deadline_seconds):
+@torch.library.register_fake("collective_matmul::reduce_scatter")
+def _reduce_scatter_shape(
+    x: Tensor, *, group_name: str, rows: list[int] | None, deadline_seconds: float
+) -> Tensor:
     ranks = ranks_of(group_name)
     m_local = x.shape[0] // ranks.num_ranks if rows is None else rows[ranks.rank]
     return x.new_empty((m_local, x.shape[1]))
@@ -338,4 +358,6 @@ def _gradient(ctx: Any, grads: list[Tensor]) -> Any:
     return x_grad, weight_grads, bias_grads
 
 
-all_gather_matmul.register_autograd(_gradient, setup_context=_save_for_gradient)
+torch.library.register_autograd(
+    "collective_matmul::all_gather_matmul", _gradient, setup_context=_save_for_gradient
+)
