@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import lax
+from jax import export, lax
 from jax.sharding import PartitionSpec as P
 
 from collective_matmul import InvalidArgumentError, UnsupportedError, _core
@@ -196,6 +196,8 @@ def test_the_right_side_at_fault_is_named():
     ({"batch_axis": "tp"}, "batch_axis is 'tp'; it must be another axis .* are: none"),
     ({"batch_axis": "ep"}, "batch_axis is 'ep'"),
     ({"deadline_seconds": 0}, "deadline_seconds is 0; it must be above 0"),
+    ({"out_dtype": "int32"}, "out_dtype is int32, of products of bfloat16; give a type of floats"),
+    ({"mesh": None}, "mesh is None; give a jax.sharding.Mesh"),
     ({"axis_name": ("tp",)}, r"axis_name is \('tp',\); give the name of one axis"),
 ])
 def test_options_that_are_wrong(options, message):
@@ -209,6 +211,20 @@ def test_an_activation_of_whole_numbers_is_refused():
     x, y = shape(64, 128, dtype=jnp.int8), shape(128, 256, dtype=jnp.int8)
     with pytest.raises(InvalidArgumentError, match="an activation of products of int8"):
         on_v6e(x, y, activation="relu")
+
+
+def test_a_gradient_in_eight_bits_is_refused():
+    x, y = (shape(*of, dtype=jnp.float8_e4m3fn) for of in [(64, 128), (128, 256)])
+    with pytest.raises(UnsupportedError, match="no gradient of products of float8_e4m3fn"):
+        jax.eval_shape(jax.grad(lambda x, y: jnp.float32(on_v6e(x, y)).sum()), x, y)
+
+
+def test_a_program_can_be_exported():
+    exported = export.export(jax.jit(on_v6e), platforms=["tpu"])(
+        shape(64, 128), shape(128, 256)
+    )
+    assert exported.nr_devices == 8
+    assert len(custom_calls(exported.mlir_module())) == 1
 
 
 def test_an_algorithm_of_another_platform_is_refused():

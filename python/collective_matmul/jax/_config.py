@@ -106,6 +106,8 @@ def make_config(
     Raises:
         InvalidArgumentError: an option has no such value.
     """
+    if not isinstance(mesh, (jax.sharding.Mesh, jax.sharding.AbstractMesh)):
+        raise InvalidArgumentError(f"mesh is {mesh!r}; give a jax.sharding.Mesh")
     if not isinstance(axis_name, str):
         raise InvalidArgumentError(f"axis_name is {axis_name!r}; give the name of one axis")
     if isinstance(activation, str):
@@ -178,6 +180,11 @@ def check_operands(config: Config, x, ys: Sequence) -> None:
         raise InvalidArgumentError(
             f"swiglu=True with y of shapes {ys[0].shape} and {ys[1].shape}; "
             "gate and up must have the same shape"
+        )
+    out = config.out_dtype and jnp.dtype(config.out_dtype)
+    if out and jnp.issubdtype(x.dtype, jnp.floating) and not jnp.issubdtype(out, jnp.floating):
+        raise InvalidArgumentError(
+            f"out_dtype is {out.name}, of products of {x.dtype.name}; give a type of floats"
         )
     if config.has_epilogue and not jnp.issubdtype(x.dtype, jnp.floating):
         raise InvalidArgumentError(

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from collective_matmul.errors import InvalidArgumentError
+from collective_matmul.errors import InvalidArgumentError, UnsupportedError
 from collective_matmul.jax import _plain, _tpu
 from collective_matmul.jax._config import Config
 from collective_matmul.jax._primitive import all_gather_matmul_p
@@ -47,6 +47,11 @@ def _differentiable(config: Config, x, ys):
 
 
 def _forward(config: Config, x, ys):
+    if jnp.dtype(x.dtype).itemsize == 1:
+        raise UnsupportedError(
+            f"no gradient of products of {x.dtype.name}: it has too few bits for sums of "
+            "gradients; convert x and y to bfloat16 where gradients are wanted"
+        )
     return _differentiable(config, x, ys), (x, ys)
 
 
