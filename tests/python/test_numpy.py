@@ -1,5 +1,6 @@
 """collective_matmul.numpy: results, against float64 and the tool, and arrays that are refused."""
 
+import gc
 import os
 import subprocess
 
@@ -90,7 +91,7 @@ def test_several_right_sides_bias_and_activations():
     x, y, z = integers(6, 10, np.float32), integers(10, 8, np.float32, 1), integers(10, 5, np.float32, 2)
     b = np.arange(5)
     (first, second), gathered = cmm.all_gather_matmul(
-        x, (y, z), ranks=2, bias=(None, b), activations=("none", "relu"), return_gathered=True
+        x, (y, z), ranks=2, bias=(None, b), activation=("none", "relu"), return_gathered=True
     )
     assert same(first, product(x, y))
     assert same(second, np.maximum(product(x, z) + b, 0))
@@ -113,7 +114,7 @@ def test_swiglu():
 )
 def test_activations(name, function):
     x, y = integers(5, 9, np.float32) / 8, integers(9, 4, np.float32, 1) / 8
-    out = cmm.all_gather_matmul(x, y, ranks=2, activations=[name])
+    out = cmm.all_gather_matmul(x, y, ranks=2, activation=name)
     np.testing.assert_allclose(out, function(product(x, y)), rtol=1e-5, atol=1e-6)
 
 
@@ -172,7 +173,7 @@ Y = np.ones((6, 8), np.float32)
         (X, Y, {"ranks": 0}, "must be the number of ranks"),
         (X, Y, {"bias": np.ones(7)}, r"bias"),
         (X, (Y, Y), {"bias": np.ones(8)}, "bias must be a tuple"),
-        (X, Y, {"activations": ["gelu"]}, "gelu"),
+        (X, Y, {"activation": "gelu"}, "gelu"),
         (X, Y, {"swiglu": True}, "right side"),
         (X, Y, {"algorithm": "star"}, "star"),
         (X, Y, {"out_dtype": np.int32}, "out_dtype is"),
@@ -216,3 +217,26 @@ def test_weights():
         cmm.Weights.pack(Y, bias=np.ones(7))
     with pytest.raises(InvalidArgumentError, match="own"):
         cmm.Weights.pack(Y, engine="blas")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_view_gives_the_bits_of_packed_weights(dtype, transposed):
+    x = np.random.default_rng(0).standard_normal((9, 70)).astype(dtype)
+    y = np.random.default_rng(1).standard_normal((45, 70) if transposed else (70, 45))
+    bias = np.arange(90, dtype=np.float16)[::2]
+
+    def body(mesh):
+        call = cmm.plan(mesh.axis(), m=9, k=70, n_local=45, dtype=dtype)
+        ours = y.astype(dtype)
+        packed = cmm.Weights.pack(ours, transposed=transposed, bias=bias)
+        view = cmm.Weights.view(ours, transposed=transposed, bias=bias)
+        assert view.bytes == 0 and (view.k, view.n, view.dtype) == (70, 45, dtype)
+        expected = call(x, packed).tobytes()
+        del ours  # the view keeps it
+        gc.collect()
+        assert call(x, view).tobytes() == expected
+
+    cmm.run_ranks(1, body)
+    with pytest.raises(InvalidArgumentError, match="bias has the shape"):
+        cmm.Weights.view(y.astype(dtype), transposed=transposed, bias=np.ones(3))

@@ -13,10 +13,12 @@ from collective_matmul.numpy._mesh import DEADLINE_SECONDS, Axis
 
 
 class Weights:
-    """One rank's columns of one right side, y [k, n_local], packed once per layer. Immutable."""
+    """One rank's columns of one right side, y [k, n_local], packed or a view."""
 
-    def __init__(self, core: _core.Weights) -> None:
+    def __init__(self, core: _core.Weights, dtype: np.dtype, *viewed: np.ndarray) -> None:
         self._core = core
+        self._dtype = dtype
+        self._viewed = viewed  # kept alive
 
     @staticmethod
     def pack(
@@ -26,7 +28,7 @@ class Weights:
         bias: np.ndarray | Sequence[float] | None = None,
         engine: str = "auto",
     ) -> "Weights":
-        """Copies y into panels; y is not needed afterwards. Not collective.
+        """Copies y into panels, once per layer; y is not needed afterwards. Not collective.
 
         Args:
             y: [k, n_local], or [n_local, k] if transposed; float32, float16 or bfloat16; any
@@ -39,14 +41,28 @@ class Weights:
             InvalidArgumentError, OutOfMemoryError, UnsupportedError.
         """
         matrix = strided(y, "y")
-        added: list[float] = []
-        if bias is not None:
-            row = np.asarray(bias, np.float32)
-            n = y.shape[0 if transposed else 1]
-            if row.shape != (n,):
-                raise InvalidArgumentError(f"bias has the shape {row.shape}; it must be ({n},)")
-            added = row.tolist()
-        return Weights(_core.Weights.pack(matrix, transposed, added, engine))
+        added = _bias_row(bias, y, transposed)
+        floats = [] if added is None else added.tolist()
+        return Weights(_core.Weights.pack(matrix, transposed, floats, engine), y.dtype)
+
+    @staticmethod
+    def view(
+        y: np.ndarray,
+        *,
+        transposed: bool = False,
+        bias: np.ndarray | Sequence[float] | None = None,
+    ) -> "Weights":
+        """Refers to y where it lies, for a y that comes anew with each call. Not collective.
+
+        y must stay unchanged while a call uses it. Each call packs it block by block in cache; the
+        result has the bits of packed weights. Arguments and errors as of ``pack``.
+        """
+        matrix = strided(y, "y")
+        added = _bias_row(bias, y, transposed)
+        if added is None:
+            return Weights(_core.Weights.view(matrix, transposed), y.dtype, y)
+        row = row_major(added[None], "bias")
+        return Weights(_core.Weights.view(matrix, transposed, row), y.dtype, y, added)
 
     @property
     def k(self) -> int:
@@ -58,11 +74,11 @@ class Weights:
 
     @property
     def dtype(self) -> np.dtype:
-        return dtype_of(self._core.dtype)
+        return self._dtype
 
     @property
     def bytes(self) -> int:
-        """Memory that is held."""
+        """Memory that packed y holds; 0 for a view."""
         return self._core.bytes
 
     @property
@@ -202,7 +218,7 @@ def plan(
     dtype: Any = np.float32,
     out_dtype: Any = None,
     rows: Sequence[int] = (),
-    activations: Sequence[str] = (),
+    activation: str | Sequence[str] = (),
     swiglu: bool = False,
     algorithm: str = "auto",
     pieces: int = 0,
@@ -220,7 +236,8 @@ def plan(
         out_dtype: of the results; default: dtype.
         rows: rows of x on each rank, summing to m; default: m split evenly, the first m % P ranks
             hold one more.
-        activations: "none", "relu", "gelu_tanh", "gelu_erf" or "silu" for each right side.
+        activation: "none", "relu", "gelu_tanh", "gelu_erf" or "silu"; one, or one for each right
+            side.
         swiglu: two right sides gate and up, one result silu(x @ gate) * (x @ up).
         algorithm: "auto", "direct", "ring", "bidirectional", "recursive_doubling" or
             "hierarchical"; the ranks must agree.
@@ -249,11 +266,22 @@ def plan(
         threads=threads,
         deadline_seconds=deadline_seconds,
         native_bf16=native_bf16,
-        activations=list(activations),
+        activations=[activation] * len(widths) if isinstance(activation, str) else list(activation),
         swiglu=swiglu,
     )
     n_out = tuple(widths[:1] if swiglu else widths)
     return Plan(core, axis, m, k, n_out, element, out_element, swiglu)
+
+
+def _bias_row(bias: Any, y: np.ndarray, transposed: bool) -> np.ndarray | None:
+    """[n] in float32, side by side."""
+    if bias is None:
+        return None
+    row = np.ascontiguousarray(bias, np.float32)
+    n = y.shape[0 if transposed else 1]
+    if row.shape != (n,):
+        raise InvalidArgumentError(f"bias has the shape {row.shape}; it must be ({n},)")
+    return row
 
 
 def _list_of(value: Any, kind: type, what: str) -> list[Any]:

@@ -22,7 +22,7 @@ def all_gather_matmul(
     ranks: int | None = None,
     transposed: bool = False,
     bias: Any = None,
-    activations: Sequence[str] = (),
+    activation: str | Sequence[str] = (),
     swiglu: bool = False,
     out_dtype: Any = None,
     return_gathered: bool = False,
@@ -32,8 +32,8 @@ def all_gather_matmul(
 ) -> Any:
     """out = epilogue(all_gather(x) @ y) on ranks that are threads of this process.
 
-    Threads, packed weights and a plan are made for this one product. To keep them from call to
-    call, use ``run_ranks``, ``Weights`` and ``plan``.
+    Threads and a plan are made for this one product, and y is read where it lies. To keep them,
+    and packed weights, from call to call, use ``run_ranks``, ``Weights`` and ``plan``.
 
     Args:
         x: [m, k], whose rows are split evenly over the ranks; or a list of the ranks' own rows,
@@ -45,7 +45,7 @@ def all_gather_matmul(
         transposed: y is [n, k], as PyTorch stores a linear layer.
         bias: [n] (with a list x: a list of [n_r]), added before the activation, in float32; a tuple
             of them where there are several right sides.
-        activations, swiglu, algorithm, threads, deadline_seconds: as of ``plan``.
+        activation, swiglu, algorithm, threads, deadline_seconds: as of ``plan``.
         out_dtype: of the result; default: that of x.
         return_gathered: also return the gathered x [m, k].
 
@@ -82,7 +82,7 @@ def all_gather_matmul(
     def body(mesh: Mesh) -> None:
         share = shares[mesh.rank]
         weights = [
-            side if isinstance(side, Weights) else Weights.pack(side, transposed=transposed, bias=b)
+            side if isinstance(side, Weights) else Weights.view(side, transposed=transposed, bias=b)
             for side, b in zip(share.sides, share.biases)
         ]
         call = plan(
@@ -93,7 +93,7 @@ def all_gather_matmul(
             dtype=share.x.dtype,
             out_dtype=out_type,
             rows=rows,
-            activations=activations,
+            activation=activation,
             swiglu=swiglu,
             algorithm=algorithm,
             threads=threads,
