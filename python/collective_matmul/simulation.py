@@ -10,6 +10,8 @@ from collective_matmul._results import copied, percent_text, seconds_text, table
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.timeline import Timeline
 
+__all__ = ["RankSimulation", "SimulatedBound", "SimulatedLink", "simulate"]
+
 
 @dataclass(frozen=True)
 class SimulatedBound:

@@ -7,6 +7,8 @@ from pathlib import Path
 from collective_matmul import _core
 from collective_matmul.errors import InvalidArgumentError
 
+__all__ = ["Timeline"]
+
 
 class Timeline:
     """Shows itself where it is the value of a notebook's cell; ``save`` writes it to a file."""

@@ -13,6 +13,8 @@ from collective_matmul import _core
 from collective_matmul._results import copied, percent_text, seconds_text, table, timeline_of
 from collective_matmul.timeline import Timeline
 
+__all__ = ["Bound", "KernelTimes", "Simulation", "Verification", "chips", "simulate", "verify"]
+
 
 def chips() -> list[str]:
     """Names of the chips whose data the library has: "v4" to "7x"."""

@@ -1,10 +1,12 @@
 """Simulations and verdicts from Python: the tool's figures, timelines, errors."""
 
+import doctest
 import html
 import json
 import os
 import subprocess
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -129,3 +131,9 @@ def test_what_cannot_be_right_is_refused():
         tpu.verify(**problem, dtype="complex64")
     with pytest.raises(UnsupportedError, match="m"):
         tpu.simulate(m=7, k=64, n=64, schedule="reference")
+
+
+def test_the_output_in_the_documentation():
+    page = Path(__file__).parents[2] / "docs/python.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False, globs={"cmm": cmm})
+    assert tried > 0 and failed == 0

@@ -1,5 +1,9 @@
 """The all-gather matmul as a function of JAX programs, on TPUs and CPUs."""
 
+from collective_matmul._optional import require
+
+require("jax")  # before what imports it
+
 from collective_matmul.jax._function import all_gather_matmul, all_gather_matmul_local
 from collective_matmul.jax._queries import (
     CostEstimate,

@@ -10,6 +10,10 @@ import ctypes
 import math
 from collections.abc import Sequence
 
+from collective_matmul._optional import require
+
+require("torch")  # before what imports it
+
 import torch
 import torch.distributed as dist
 
