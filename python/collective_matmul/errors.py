@@ -1,18 +1,5 @@
 """What the package raises. Every message names the values at fault and what would be right."""
 
-__all__ = [
-    "BadFileError",
-    "BusyError",
-    "DeadlineError",
-    "Error",
-    "InvalidArgumentError",
-    "IoError",
-    "MeshDeadError",
-    "OutOfMemoryError",
-    "PeerFailedError",
-    "UnsupportedError",
-]
-
 
 class Error(Exception):
     """Base of all errors of this package.

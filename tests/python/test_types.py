@@ -9,10 +9,10 @@ import pytest
 
 import collective_matmul
 import collective_matmul.numpy
-from collective_matmul import _core, errors, simulation, timeline, tpu
+from collective_matmul import _core, simulation, timeline, tpu
 
 PACKAGE = Path(collective_matmul.__file__).parent
-MODULES = [collective_matmul, collective_matmul.numpy, errors, simulation, timeline, tpu]
+MODULES = [collective_matmul, collective_matmul.numpy, simulation, timeline, tpu]
 
 
 def test_the_stubs_are_those_of_the_module(tmp_path):

@@ -1,0 +1,32 @@
+"""The programs of examples/python, each with random weights and with those of a real model."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WEIGHTS = ROOT / "build/weights/model.safetensors"
+
+
+def run(example, *arguments):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples/python" / example), *arguments],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("example", ["mlp_numpy.py"])
+def test_example_with_random_weights(example):
+    assert "random weights" in run(example)
+
+
+@pytest.mark.parametrize("example", ["mlp_numpy.py"])
+def test_example_with_a_real_model(example):
+    if not WEIGHTS.exists():
+        pytest.skip("tools/fetch_weights has not fetched the weights of all-MiniLM-L6-v2")
+    assert "weights of all-MiniLM-L6-v2: " in run(example, str(WEIGHTS))
