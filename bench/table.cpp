@@ -109,12 +109,14 @@ void print_kernels(const json& report) {
   std::cout << "### Our kernels on one core\n\n";
   print_machine(report);
   Table table({"instruction set", "type", "m", "k", "n", "best ms", "median ms", "GFLOP/s (best)",
-               "of L1-fed", "of reading"});
+               "of L1-fed", "of reading", "view [k, n]", "view [n, k]"});
   for (const json& row : report.at("products")) {
     table.add({row.at("isa"), row.at("dtype"), row.at("m").dump(), row.at("k").dump(),
                row.at("n").dump(), milliseconds(row.at("best_seconds")),
                milliseconds(row.at("median_seconds")), number(row.at("gflops"), 1),
-               percent(row.at("share_of_l1_fed")), percent(row.at("share_of_read_bandwidth"))});
+               percent(row.at("share_of_l1_fed")), percent(row.at("share_of_read_bandwidth")),
+               number(row.at("view_over_packed"), 2),
+               number(row.at("transposed_view_over_packed"), 2)});
   }
   table.print();
 }

@@ -150,6 +150,7 @@ class Call {
         strips_{workspace.strip(0), workspace.strip(1)} {}
 
   void run() {
+    if (pairs_.num_turns == 0) return;
     const std::int64_t steps = num_steps(*product_.kernels, product_.dtype, product_.k);
     Strip strip = strip_of(pairs_.turn[0], block_at(product_, 0));
     strip.pack({0, strip.num_units()});

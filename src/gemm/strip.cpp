@@ -26,6 +26,7 @@ void copy_elements(const StridedMatrixRef& y, T* out) {
 Strip::Strip(const Kernels& kernels, const StridedMatrixRef& y, const Place& place, std::byte* out)
     : type_(&kernels.type(y.dtype)), y_(y), place_(place), out_(out) {
   CMM_DCHECK(place.num_panels <= strip_panels(y.dtype));
+  if (place.k == 0) return;  // y may be a null pointer
   const bool whole = place.column + place.num_panels * kPanelColumns <= y.cols;
   if (whole && y.col_stride == 1) {
     order_ = Order::kRows;
@@ -45,6 +46,7 @@ const std::byte* Strip::element(std::int64_t k, std::int64_t column) const {
 }
 
 void Strip::pack(Range units) const {
+  if (units.size() == 0) return;
   switch (order_) {
     case Order::kRows:
       return pack_rows_of_y(units);
@@ -102,6 +104,7 @@ void Strip::pack_panel(std::int64_t panel) const {
 }
 
 Strip::Memory Strip::memory(Range units) const {
+  if (units.size() == 0) return {};
   const auto elem_bytes = static_cast<std::int64_t>(dtype_bytes(y_.dtype));
   if (order_ == Order::kRows) {
     return {.begin = element(units.begin * kUnitRows, 0),
