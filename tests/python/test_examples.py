@@ -1,5 +1,6 @@
 """The programs of examples/python, each with random weights and with those of a real model."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,12 @@ ROOT = Path(__file__).parents[2]
 WEIGHTS = ROOT / "build/weights/model.safetensors"
 
 
+EXAMPLES = ["mlp_numpy.py", "mlp_torch.py"]
+
+
 def run(example, *arguments):
+    if example == "mlp_torch.py" and importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed")
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples/python" / example), *arguments],
         capture_output=True,
@@ -20,12 +26,12 @@ def run(example, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("example", ["mlp_numpy.py"])
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_example_with_random_weights(example):
     assert "random weights" in run(example)
 
 
-@pytest.mark.parametrize("example", ["mlp_numpy.py"])
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_example_with_a_real_model(example):
     if not WEIGHTS.exists():
         pytest.skip("tools/fetch_weights has not fetched the weights of all-MiniLM-L6-v2")
