@@ -8,4 +8,5 @@ NB_MODULE(_core, module) {
   cmm::python::bind_matmul(module);
   cmm::python::bind_tpu(module);
   cmm::python::bind_simulate(module);
+  cmm::python::bind_ffi(module);
 }

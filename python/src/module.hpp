@@ -9,6 +9,7 @@ namespace cmm::python {
 
 // cmm::Error becomes the exception class of its code in collective_matmul.errors.
 void bind_errors(nanobind::module_& module);
+void bind_ffi(nanobind::module_& module);     // handlers for CPU devices of JAX
 void bind_ranks(nanobind::module_& module);   // Mesh, Axis, Memory
 void bind_matmul(nanobind::module_& module);  // Matrix, Weights, Plan, the calls
 void bind_tpu(nanobind::module_& module);     // tpu: Problem, custom_call, describe

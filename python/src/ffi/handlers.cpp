@@ -1,0 +1,98 @@
+#include "handlers.hpp"
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "finishers.hpp"
+#include "meetings.hpp"
+#include "products.hpp"
+#include "site.hpp"
+
+namespace cmm::python::ffi {
+namespace {
+
+// What is left for each device once the product is there.
+void copy_gathered(const Site& site, const Meeting& meeting, const Operands& operands) {
+  if (operands.gathered == nullptr) return;
+  const void* const x =
+      meeting.gathered != nullptr ? static_cast<const void*>(meeting.gathered.get()) : operands.x;
+  std::memcpy(operands.gathered, x,
+              static_cast<std::size_t>(site.options().num_ranks * site.shape().shard_bytes()));
+}
+
+// The last device to come multiplies on its own thread; the others go on on theirs. None of them is
+// told before the product is complete: with its result, the runtime frees its operands.
+xla::Error* multiply(const Site& site, const std::shared_ptr<Meeting>& meeting, int last,
+                     const xla::Api& api) {
+  std::optional<xla::Failure> failure;
+  try {
+    Products::instance().run(site, *meeting);
+  } catch (...) {
+    failure = xla::failure_in_flight();
+  }
+  for (const Arrival& arrival : meeting->arrivals) {
+    if (arrival.future == nullptr) continue;
+    Finishers::instance().post([&site, meeting, &arrival, failure] {
+      if (failure) {
+        xla::complete(*arrival.api, arrival.future, *failure);
+        return;
+      }
+      copy_gathered(site, *meeting, arrival.operands);
+      xla::complete(*arrival.api, arrival.future);
+    });
+  }
+  if (failure) return xla::make_error(api, *failure);
+  copy_gathered(site, *meeting, meeting->arrivals[static_cast<std::size_t>(last)].operands);
+  return nullptr;
+}
+
+}  // namespace
+
+xla::Error* instantiate(xla::CallFrame* frame) {
+  if (xla::answer_metadata(*frame, *Site::type().id)) return nullptr;
+  try {
+    auto site = std::make_unique<Site>(*frame);
+    xla::set_state(*frame, Site::type(), site.get());
+    site.release();
+    return nullptr;
+  } catch (...) {
+    return xla::make_error(*frame->api, xla::failure_in_flight());
+  }
+}
+
+xla::Error* execute(xla::CallFrame* frame) {
+  if (xla::answer_metadata(*frame, xla::TypeId{0})) return nullptr;
+  const xla::Api& api = *frame->api;
+  Meetings& meetings = Meetings::instance();
+  Site* site = nullptr;
+  std::int64_t run = 0;
+  try {
+    site = static_cast<Site*>(xla::get_state(*frame, Site::type()));
+    run = xla::run_id(*frame);
+    Operands operands = site->operands(*frame);
+    const Place place = site->place(*frame);
+    const std::shared_ptr<Meeting> meeting = meetings.enter(*site, run, place);
+    if (meeting->gathered != nullptr) {
+      const std::int64_t bytes = site->shape().shard_bytes();
+      std::memcpy(meeting->gathered.get() + place.rank * bytes, operands.x,
+                  static_cast<std::size_t>(bytes));
+    }
+    frame->future = meetings.arrive(*meeting, place.rank, api, std::move(operands));
+    return frame->future != nullptr ? nullptr : multiply(*site, meeting, place.rank, api);
+  } catch (const Meetings::Failed& failed) {
+    return xla::make_error(api, failed.failure);
+  } catch (...) {
+    const xla::Failure failure = xla::failure_in_flight();
+    if (site != nullptr) meetings.fail(*site, run, failure);
+    return xla::make_error(api, failure);
+  }
+}
+
+xla::TypeInfo* state_type_info() {
+  static xla::TypeInfo info = {{sizeof(xla::TypeInfo), nullptr}, Site::type().destroy};
+  return &info;
+}
+
+}  // namespace cmm::python::ffi

@@ -1,0 +1,81 @@
+"""What the handlers for CPU devices and JAX must agree on, before and beside any call."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+jaxlib = pytest.importorskip("jaxlib")
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+PACKAGE_SOURCES = FOLDER.parent.parent / "python" / "src"
+
+
+def test_our_declarations_agree_with_the_headers_of_jaxlib():
+    include = pathlib.Path(jaxlib.__file__).parent / "include"
+    if not (include / "xla" / "ffi" / "api" / "c_api.h").exists():
+        pytest.skip(f"jaxlib {jaxlib.__version__} comes without headers")
+    compiler = os.environ.get("CXX") or shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    run = subprocess.run(
+        [compiler, "-std=c++20", "-fsyntax-only", "-Wno-invalid-offsetof"]
+        + [f"-I{PACKAGE_SOURCES}", "-isystem", str(include), str(FOLDER / "ffi_api.cpp")],
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def run_python(code: str, **environment: str) -> str:
+    """What a fresh Python prints, warnings among it."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PJRT_NPROC", "XLA_FLAGS", "JAX_NUM_CPU_DEVICES")
+    }
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**kept, "JAX_PLATFORMS": "cpu", **environment},
+        timeout=200,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout + run.stderr
+
+
+EIGHT = "--xla_force_host_platform_device_count=8"
+IMPORT = "import os, jax, collective_matmul.jax as cm; "
+PRINT = "print('threads:', os.environ.get('PJRT_NPROC'))"
+CALL = """
+import numpy as np
+mesh = jax.sharding.Mesh(np.array(jax.devices()), ("tp",))
+out = cm.all_gather_matmul(np.eye(8, dtype="float32"), np.eye(8, dtype="float32"), mesh, "tp")
+assert np.array_equal(out, np.eye(8))
+"""
+
+
+def num_threads(num_devices: int) -> int:
+    return max(2 * num_devices, len(os.sched_getaffinity(0)))
+
+
+def test_threads_of_the_client_are_set_at_import():
+    assert f"threads: {num_threads(8)}\n" in run_python(IMPORT + PRINT, XLA_FLAGS=EIGHT)
+    configured = "import jax; jax.config.update('jax_num_cpu_devices', 6); "
+    assert f"threads: {num_threads(6)}\n" in run_python(configured + IMPORT + PRINT)
+    assert "threads: None\n" in run_python(IMPORT + PRINT)
+    assert "threads: 5\n" in run_python(IMPORT + PRINT, XLA_FLAGS=EIGHT, PJRT_NPROC="5")
+
+
+def test_too_few_threads_are_warned_of():
+    text = run_python(IMPORT + CALL, XLA_FLAGS=EIGHT, PJRT_NPROC="15")
+    assert "15 threads for 8 devices" in text and "PJRT_NPROC=16" in text
+    assert "RuntimeWarning" not in run_python(IMPORT + CALL, XLA_FLAGS=EIGHT)
+    late = "import jax; jax.devices(); " + IMPORT + CALL + PRINT
+    text = run_python(late, XLA_FLAGS=EIGHT)
+    assert "threads: None\n" in text
+    assert ("RuntimeWarning" in text) == (len(os.sched_getaffinity(0)) < 16)
