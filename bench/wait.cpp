@@ -76,6 +76,7 @@ void print(const nlohmann::json& row) {
   latency("gather");
   latency("gather_with_copy");
   latency("barrier");
+  latency("product");
   std::printf("  cpu while waiting %.4f, while idle %.4f\n",
               row.at("waiting_cpu_share").get<double>(), row.at("idle_cpu_share").get<double>());
   std::fflush(stdout);

@@ -112,7 +112,13 @@ nlohmann::json measure_waiting(const Mesh& mesh, Meeting& meeting) {
                MatrixView<float>(gathered.data(), kRows, kCols));
   };
   const auto gather = [&] { gather_from(shared.as<float>()); };
+  const Weights y = Weights::pack(MatrixView<const float>(own.data(), kCols, 1));
+  std::vector<float> product(kRows);
   nlohmann::json out = {{"num_ranks", axis.num_ranks()}};
+  out["product"] = to_json(latency(meeting, axis.rank(), [&] {
+    all_gather_matmul(plan, MatrixView<const float>(shared.as<float>(), own_rows, kCols), y,
+                      MatrixView<float>(product.data(), kRows, 1));
+  }));
   out["gather_with_copy"] =
       to_json(latency(meeting, axis.rank(), [&] { gather_from(own.data()); }));
   out["gather"] = to_json(latency(meeting, axis.rank(), gather));

@@ -29,7 +29,7 @@ double waiting_cpu_share(const Axis& axis, Meeting& meeting, const std::function
 double idle_cpu_share(Meeting& meeting);
 
 // All of them for the gather of a plan on axis "tp", whose x lies in memory of the mesh, and beside
-// them the latency where it does not, and of the barrier.
+// them the latency where it does not, of the barrier, and of that x times one column.
 nlohmann::json measure_waiting(const Mesh& mesh, Meeting& meeting);
 
 }  // namespace cmm::bench

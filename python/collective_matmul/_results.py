@@ -1,19 +1,16 @@
 """Results of the extension module as data classes, and figures as text."""
 
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any
 
 from collective_matmul import _core
 from collective_matmul.timeline import Timeline
 
-Data = TypeVar("Data")
 
-
-def copied(kind: type[Data], core: Any, **others: Any) -> Data:
+def copied(kind: Any, core: Any, **others: Any) -> Any:
     """A data class with the attributes of the same names, but for the others."""
-    values = {field.name: getattr(core, field.name) for field in fields(kind) if
-              field.name not in others}
-    return kind(**values, **others)
+    names = [field.name for field in fields(kind) if field.name not in others]
+    return kind(**{name: getattr(core, name) for name in names}, **others)
 
 
 def timeline_of(core: _core.Timeline, recorded: bool) -> Timeline | None:

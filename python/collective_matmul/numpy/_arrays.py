@@ -1,5 +1,7 @@
 """Arrays as matrices of the extension module: checks that come before any data moves."""
 
+from typing import Any
+
 import numpy as np
 
 from collective_matmul import _core
@@ -7,7 +9,7 @@ from collective_matmul._dtypes import name_of_array
 from collective_matmul.errors import InvalidArgumentError
 
 
-def strided(array: np.ndarray, what: str) -> _core.Matrix:
+def strided(array: Any, what: str) -> _core.Matrix:
     """Any strides, as y may have them."""
     if not isinstance(array, np.ndarray):
         raise InvalidArgumentError(f"{what} is {type(array).__name__}; it must be a numpy.ndarray")
@@ -34,7 +36,7 @@ def strided(array: np.ndarray, what: str) -> _core.Matrix:
     return _core.Matrix(address, name, rows, cols, row_bytes // size, col_bytes // size)
 
 
-def row_major(array: np.ndarray, what: str, *, written: bool = False) -> _core.Matrix:
+def row_major(array: Any, what: str, *, written: bool = False) -> _core.Matrix:
     """Elements of a row side by side and rows in ascending order, as x and results must lie."""
     matrix = strided(array, what)
     rows, cols = array.shape

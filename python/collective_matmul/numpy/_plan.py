@@ -41,7 +41,7 @@ class Weights:
             InvalidArgumentError, OutOfMemoryError, UnsupportedError.
         """
         matrix = strided(y, "y")
-        added = _bias_row(bias, y, transposed)
+        added = bias_row(bias, y, transposed)
         floats = [] if added is None else added.tolist()
         return Weights(_core.Weights.pack(matrix, transposed, floats, engine), y.dtype)
 
@@ -58,7 +58,7 @@ class Weights:
         result has the bits of packed weights. Arguments and errors as of ``pack``.
         """
         matrix = strided(y, "y")
-        added = _bias_row(bias, y, transposed)
+        added = bias_row(bias, y, transposed)
         if added is None:
             return Weights(_core.Weights.view(matrix, transposed), y.dtype, y)
         row = row_major(added[None], "bias")
@@ -273,7 +273,7 @@ def plan(
     return Plan(core, axis, m, k, n_out, element, out_element, swiglu)
 
 
-def _bias_row(bias: Any, y: np.ndarray, transposed: bool) -> np.ndarray | None:
+def bias_row(bias: Any, y: np.ndarray, transposed: bool) -> np.ndarray | None:
     """[n] in float32, side by side."""
     if bias is None:
         return None

@@ -10,7 +10,7 @@ from collective_matmul._dtypes import dtype_name, dtype_of
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.numpy._arrays import row_major, strided
 from collective_matmul.numpy._mesh import DEADLINE_SECONDS, Mesh, run_ranks
-from collective_matmul.numpy._plan import Weights, plan
+from collective_matmul.numpy._plan import Weights, bias_row, plan
 
 Side = np.ndarray | Weights
 
@@ -58,12 +58,12 @@ def all_gather_matmul(
         InvalidArgumentError, OutOfMemoryError, UnsupportedError, DeadlineError.
     """
     whole = isinstance(x, np.ndarray)
-    if whole:
+    if isinstance(x, np.ndarray):
         shares = _shares_of_whole(x, y, bias, ranks, transposed)
     else:
         shares = _shares_of_list(x, y, bias, ranks)
     for share in shares:
-        share.check()
+        share.check(transposed)
     rows = [len(share.x) for share in shares]
     m, k = sum(rows), shares[0].x.shape[1]
     dtype = shares[0].x.dtype
@@ -104,7 +104,7 @@ def all_gather_matmul(
     run_ranks(len(shares), body)
     one = swiglu or shares[0].one
     if whole:
-        out = full[0] if one else tuple(full)
+        out: Any = full[0] if one else tuple(full)
         return (out, gathered[0]) if return_gathered else out
     out = [each[0] if one else tuple(each) for each in outs]
     return (out, list(gathered.values())) if return_gathered else out
@@ -130,11 +130,14 @@ class _Share:
     biases: list[Any]  # [n_r] or None, one for each right side
     one: bool  # one right side, not a tuple of one
 
-    def check(self) -> None:
+    def check(self, transposed: bool) -> None:
         row_major(self.x, "x")
-        for side in self.sides:
+        for side, bias in zip(self.sides, self.biases):
             if not isinstance(side, Weights):
                 strided(side, "y")
+                bias_row(bias, side, transposed)
+            elif bias is not None:
+                raise InvalidArgumentError("y is Weights, which have a bias of their own, if any")
 
 
 def _shares_of_whole(
@@ -148,6 +151,7 @@ def _shares_of_whole(
     sides, biases, one = _sides(y, bias)
     for side in sides:
         strided(side, "y")
+    biases = [bias_row(b, side, transposed) for b, side in zip(biases, sides)]
     parts = [_split(_columns(side, transposed), ranks) for side in sides]
     shares = []
     for rank, x_rows in enumerate(_split(len(x), ranks)):
@@ -156,7 +160,7 @@ def _shares_of_whole(
             _Share(
                 x[x_rows],
                 [s[part] if transposed else s[:, part] for s, part in zip(sides, columns)],
-                [None if b is None else np.asarray(b)[part] for b, part in zip(biases, columns)],
+                [None if b is None else b[part] for b, part in zip(biases, columns)],
                 one,
             )
         )
@@ -181,7 +185,7 @@ def _shares_of_list(x: Any, y: Any, bias: Any, ranks: int | None) -> list[_Share
     return [_Share(x_r, *_sides(y_r, b)) for x_r, y_r, b in zip(x, y, bias or [None] * len(x))]
 
 
-def _sides(y: Any, bias: Any) -> tuple[list[Side], list[Any], bool]:
+def _sides(y: Any, bias: Any) -> tuple[list[Any], list[Any], bool]:
     """Right sides, as many biases, and whether y was one right side rather than a tuple."""
     if not isinstance(y, tuple):
         return [y], [bias], True
