@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cmm/all_gather_matmul.hpp"
+#include "gil.hpp"
 #include "module.hpp"
 #include "seconds.hpp"
 
@@ -176,13 +177,14 @@ void bind_matmul(nb::module_& module) {
         all_gather_matmul(plan, x_local.row_major(), y, row_major_of(out),
                           {.gathered = row_major_of(gathered)});
       },
-      "plan"_a, "x_local"_a, "y"_a, "out"_a, "gathered"_a = nb::none(), Released());
+      "plan"_a, "x_local"_a, "y"_a, "out"_a, "gathered"_a = nb::none(),
+      nb::call_guard<ReleasedInTurn>());
   module.def(
       "all_gather",
       [](const Plan& plan, const Matrix& x_local, const Matrix& gathered) {
         all_gather(plan, x_local.row_major(), gathered.row_major());
       },
-      "plan"_a, "x_local"_a, "gathered"_a, Released());
+      "plan"_a, "x_local"_a, "gathered"_a, nb::call_guard<ReleasedInTurn>());
   module.attr("dtypes") = nb::make_tuple("f32", "bf16", "f16");
 }
 

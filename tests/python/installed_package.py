@@ -11,7 +11,7 @@ import collective_matmul
 
 source = Path(sys.argv[1])
 package = Path(collective_matmul.__file__).parent
-assert source not in package.parents, package
+assert Path(sys.prefix) in package.parents, package
 assert not {"numpy", "jax", "torch"} & set(sys.modules), "imported with the package itself"
 
 import collective_matmul.numpy as cmm  # noqa: E402

@@ -1,0 +1,51 @@
+// The GIL during a call of a rank.
+#pragma once
+
+#include <Python.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace cmm::python {
+
+// Releases the GIL while it lives, as nanobind::gil_scoped_release does, and takes it back faster
+// where ranks are threads: they return from a call at the same time, and each needs the GIL for
+// some microseconds before its next call. Who finds it taken sleeps, and is woken 50 us later. So a
+// rank first waits awake for its turn, for a while: ranks pass the GIL on from call to call.
+class ReleasedInTurn {
+ public:
+  ReleasedInTurn() : thread_(PyEval_SaveThread()) {
+    PyThreadState* mine = thread_;
+    turn().compare_exchange_strong(mine, nullptr, std::memory_order_release,
+                                   std::memory_order_relaxed);
+  }
+  ~ReleasedInTurn() {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    PyThreadState* nobody = nullptr;
+    while (!turn().compare_exchange_weak(nobody, thread_, std::memory_order_acquire,
+                                         std::memory_order_relaxed) &&
+           std::chrono::steady_clock::now() < end) {
+      nobody = nullptr;
+      std::this_thread::yield();
+    }
+    PyEval_RestoreThread(thread_);
+    // Of a rank that has gone on to something else, or has ended, the turn is taken.
+    turn().store(thread_, std::memory_order_relaxed);
+  }
+  ReleasedInTurn(const ReleasedInTurn&) = delete;
+  ReleasedInTurn& operator=(const ReleasedInTurn&) = delete;
+
+ private:
+  // Longer than Python code between two calls of a loop; short beside a sleep.
+  static constexpr std::chrono::microseconds kPatience{100};
+  // The rank that has come back from a call and has not begun its next, or none.
+  static std::atomic<PyThreadState*>& turn() {
+    static std::atomic<PyThreadState*> rank{nullptr};
+    return rank;
+  }
+
+  PyThreadState* thread_;
+};
+
+}  // namespace cmm::python
