@@ -78,7 +78,7 @@ def main() -> None:
             }
         )
         print(
-            "P {num_ranks}: a call takes {cpp_us:.2f} us in C++ and {python_us:.2f} us from Python; "
+            "P {num_ranks}: a call takes {cpp_us:.2f} us in C++, {python_us:.2f} us from Python; "
             "overhead {overhead_us:.2f} us ({least_us:.2f} to {most_us:.2f})".format(**rows[-1]),
             flush=True,
         )

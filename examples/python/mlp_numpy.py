@@ -82,8 +82,8 @@ def main():
     out = sharded(x, [(w1, b1)], (w2, b2), activation="gelu_erf")
     report("feed-forward block of layer 0", out, exact, 1e-5)
 
-    # This model has no gated block. The shapes and the numbers are those of its layers 0 and 1; what
-    # they compute together means nothing.
+    # This model has no gated block. The shapes and the numbers are those of its layers 0 and 1;
+    # what they compute together means nothing.
     exact = linear(silu(linear(x, w1, b1)) * linear(x, v1, c1), w2, b2)
     out = sharded(x, [(w1, b1), (v1, c1)], (w2, b2), swiglu=True)
     report("a SwiGLU block put together from two layers", out, exact, 1e-5)

@@ -4,6 +4,7 @@ told in CMakeLists.txt."""
 
 def pytest_sessionfinish(session, exitstatus):
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    ran = sum(len(reporter.stats.get(kind, [])) for kind in ("passed", "failed", "error", "xfailed"))
+    kinds = ("passed", "failed", "error", "xfailed")
+    ran = sum(len(reporter.stats.get(kind, [])) for kind in kinds)
     if exitstatus == 0 and ran == 0 and reporter.stats.get("skipped"):
         session.exitstatus = 77

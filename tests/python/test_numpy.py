@@ -88,8 +88,8 @@ def test_ragged_ranks_that_bring_their_own_rows_and_columns():
 
 
 def test_several_right_sides_bias_and_activations():
-    x, y, z = integers(6, 10, np.float32), integers(10, 8, np.float32, 1), integers(10, 5, np.float32, 2)
-    b = np.arange(5)
+    x, y = integers(6, 10, np.float32), integers(10, 8, np.float32, 1)
+    z, b = integers(10, 5, np.float32, 2), np.arange(5)
     (first, second), gathered = cmm.all_gather_matmul(
         x, (y, z), ranks=2, bias=(None, b), activation=("none", "relu"), return_gathered=True
     )
