@@ -211,6 +211,21 @@ def test_results_are_not_written_to_what_is_read_only():
         cmm.run_ranks(1, body)
 
 
+def test_results_must_not_overlap_x():
+    canvas = np.zeros((4, 20), np.float32)
+    x, beside = canvas[:, :6], canvas[:, 6:14]
+    x[:] = X
+
+    def body(mesh, out, **options):
+        return cmm.plan(mesh.axis(), m=4, k=6, n_local=8)(x, cmm.Weights.pack(Y), out, **options)
+
+    assert same(cmm.run_ranks(1, lambda mesh: body(mesh, beside))[0], product(X, Y))
+    for out, options in ((canvas[:, 5:13], {}), (beside, {"gathered": canvas[:, 5:11]})):
+        with pytest.raises(InvalidArgumentError, match="shares memory with x_local"):
+            cmm.run_ranks(1, lambda mesh: body(mesh, out, **options))
+    assert (x == X).all()
+
+
 def test_weights():
     weights = cmm.Weights.pack(Y.astype(bfloat16), bias=np.arange(8))
     assert (weights.k, weights.n, weights.dtype, weights.engine) == (6, 8, bfloat16, "own")

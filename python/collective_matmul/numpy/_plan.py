@@ -183,6 +183,10 @@ class Plan:
                 outs = _list_of(out, np.ndarray, "out")
             matrices = [row_major(each, "out", written=True) for each in outs]
             gathered_x = None if gathered is None else row_major(gathered, "gathered", written=True)
+            if out is not None:
+                _refuse_overlap(x_local, "out", outs)
+            if gathered is not None:
+                _refuse_overlap(x_local, "gathered", [gathered])
         except Exception as error:
             self._axis._mesh.abort(str(error))  # the peers may wait already
             raise
@@ -271,6 +275,15 @@ def plan(
     )
     n_out = tuple(widths[:1] if swiglu else widths)
     return Plan(core, axis, m, k, n_out, element, out_element, swiglu)
+
+
+def _refuse_overlap(x_local: np.ndarray, what: str, written: list[np.ndarray]) -> None:
+    for each in written:
+        # The first looks at the ends alone, and is quick.
+        if np.may_share_memory(x_local, each) and np.shares_memory(x_local, each):
+            raise InvalidArgumentError(
+                f"{what} shares memory with x_local, which peers read while {what} is written"
+            )
 
 
 def bias_row(bias: Any, y: np.ndarray, transposed: bool) -> np.ndarray | None:
