@@ -43,7 +43,6 @@ def _abstract_eval(x, *ys_and_where, **params):
 def _lower_on_cpu(ctx, *operands, **params):
     from collective_matmul.jax import _cpu
 
-    _cpu.register()
     return _cpu.lower(ctx, *operands, **params)
 
 
