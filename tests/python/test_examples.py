@@ -11,12 +11,12 @@ ROOT = Path(__file__).parents[2]
 WEIGHTS = ROOT / "build/weights/model.safetensors"
 
 
-EXAMPLES = ["mlp_numpy.py", "mlp_torch.py"]
+EXAMPLES = {"mlp_numpy.py": "numpy", "mlp_jax.py": "jax", "mlp_torch.py": "torch"}
 
 
 def run(example, *arguments):
-    if example == "mlp_torch.py" and importlib.util.find_spec("torch") is None:
-        pytest.skip("PyTorch is not installed")
+    if importlib.util.find_spec(EXAMPLES[example]) is None:
+        pytest.skip(f"{EXAMPLES[example]} is not installed")
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples/python" / example), *arguments],
         capture_output=True,

@@ -1,15 +1,18 @@
 #include "finishers.hpp"
 
-#include <atomic>
-#include <cstdint>
+#include <condition_variable>
 #include <exception>
 #include <thread>
+#include <utility>
 
 namespace cmm::python::ffi {
 
+// Asleep until there is a task: std::atomic::wait would yield for a while first, and on a busy host
+// a thread that has yielded gets its core back later than one that is woken.
 struct Finishers::Worker {
+  std::mutex mutex;
+  std::condition_variable posted;
   std::function<void()> task;
-  std::atomic<std::uint32_t> num_posted{0};
 };
 
 Finishers& Finishers::instance() {
@@ -27,9 +30,11 @@ void Finishers::post(std::function<void()> task) {
     }
   }
   if (worker != nullptr) {
-    worker->task = std::move(task);
-    worker->num_posted.fetch_add(1, std::memory_order_release);
-    worker->num_posted.notify_one();
+    {
+      const std::lock_guard lock(worker->mutex);
+      worker->task = std::move(task);
+    }
+    worker->posted.notify_one();
     return;
   }
   try {
@@ -42,7 +47,6 @@ void Finishers::post(std::function<void()> task) {
 void Finishers::start(const std::function<void()>& task) {
   auto fresh = std::make_unique<Worker>();
   fresh->task = task;
-  fresh->num_posted.store(1, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   workers_.reserve(workers_.size() + 1);
   idle_.reserve(workers_.size() + 1);  // so that a worker never fails to fall idle
@@ -51,10 +55,12 @@ void Finishers::start(const std::function<void()>& task) {
 }
 
 void Finishers::serve(Worker& self) {
-  for (std::uint32_t num_done = 0;; ++num_done) {
-    self.num_posted.wait(num_done, std::memory_order_acquire);
-    self.task();
-    self.task = nullptr;
+  for (;;) {
+    std::unique_lock ready(self.mutex);
+    self.posted.wait(ready, [&] { return self.task != nullptr; });
+    const std::function<void()> task = std::exchange(self.task, nullptr);
+    ready.unlock();
+    task();
     const std::lock_guard lock(mutex_);
     idle_.push_back(&self);
   }
