@@ -1,7 +1,7 @@
 """The operator of collective_matmul.torch against PyTorch's own way on CPUs: all_gather_into_tensor
 over gloo, then one product by torch.mm, both into tensors made beforehand.
 
-usage: torch_gloo.py [--ranks P] [--m M ...] [--dtype f32|bf16 ...] [--json FILE]
+usage: torch_gloo.py [--quick] [--ranks P] [--m M ...] [--dtype f32|bf16 ...] [--json FILE]
 
 Each round times all contenders in turn, from the first rank's start to the last rank's end; the
 figures are medians and quartiles of the rounds, the ratio that of the medians. Weights lie as a
@@ -133,6 +133,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--threads", type=int, default=max(1, os.cpu_count() // 2), help="of each")
     parser.add_argument("--m", type=int, nargs="+", default=[1, 16, 64, 256, 1024])
+    parser.add_argument("--quick", action="store_const", dest="m", const=[1, 16, 256])
     parser.add_argument("--k", type=int, default=4096)
     parser.add_argument("--n", type=int, default=8192)
     parser.add_argument("--dtype", nargs="+", default=["f32", "bf16"], choices=DTYPES)

@@ -228,6 +228,35 @@ def test_a_killed_rank_is_named(early):
         assert early or told == [True, True, None]
 
 
+def killed_with_the_store(rank):
+    works(rank)
+    if rank == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    for text in ("rank 0", "the store of process group '0' cannot be reached"):
+        with pytest.raises(PeerFailedError, match=text):
+            works(rank)
+
+
+def test_a_killed_rank_that_held_the_store():
+    with Ranks(2, tcp=True) as ranks:
+        ranks.run(killed_with_the_store, may_end={0})
+
+
+def backward_alone(rank):
+    x = torch.ones(2, K, requires_grad=True)
+    [out] = cmt.all_gather_matmul(x, [torch.ones(K, 3)], deadline_seconds=1)[1]
+    if rank == 0:
+        begin = time.monotonic()
+        with pytest.raises(PeerFailedError, match="the gradient's sum over the ranks failed"):
+            out.sum().backward()
+        assert time.monotonic() - begin < 20
+
+
+def test_a_rank_alone_in_the_backward_pass():
+    with Ranks(2) as ranks:
+        ranks.run(backward_alone)
+
+
 def out_of_step(rank):
     """Rank 0 fails in a call that succeeds on rank 1."""
     works(rank)

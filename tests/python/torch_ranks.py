@@ -5,7 +5,7 @@ milliseconds. No wait is without a deadline.
 """
 
 import multiprocessing
-import os
+import socket
 import tempfile
 import time
 import traceback
@@ -26,15 +26,16 @@ class RankError(AssertionError):
 class Ranks:
     """num_ranks processes; run(body, ...) calls body(rank, ...) on each of them."""
 
-    def __init__(self, num_ranks, backend="gloo"):
-        self.num_ranks = num_ranks
+    def __init__(self, num_ranks, *, tcp=False):
+        """tcp: the store is a server in rank 0, not a file."""
         self.folder = tempfile.TemporaryDirectory()
+        store = f"tcp://localhost:{_free_port()}" if tcp else f"file://{self.folder.name}/store"
         self.processes, self.pipes = [], []
         for rank in range(num_ranks):
             ours, theirs = _context.Pipe()
             process = _context.Process(
                 target=_serve,
-                args=(theirs, rank, num_ranks, backend, os.path.join(self.folder.name, "store")),
+                args=(theirs, rank, num_ranks, store),
                 daemon=True,
             )
             process.start()
@@ -80,11 +81,15 @@ class Ranks:
         self.close()
 
 
-def _serve(pipe, rank, num_ranks, backend, store):
+def _free_port():
+    with socket.socket() as any_socket:
+        any_socket.bind(("localhost", 0))
+        return any_socket.getsockname()[1]
+
+
+def _serve(pipe, rank, num_ranks, store):
     torch.set_num_threads(1)
-    dist.init_process_group(
-        backend, init_method=f"file://{store}", rank=rank, world_size=num_ranks
-    )
+    dist.init_process_group("gloo", init_method=store, rank=rank, world_size=num_ranks)
     while True:
         try:
             body, args = pipe.recv()

@@ -43,8 +43,8 @@ _all_ranks: weakref.WeakKeyDictionary[dist.Store, Ranks] = weakref.WeakKeyDictio
 class PlanKey(NamedTuple):
     """What a plan is made for. All ranks must ask alike, but for n_local and threads."""
 
-    rows: int  # of this rank
-    rows_by_rank: tuple[int, ...] | None  # None: every rank has as many
+    m: int
+    rows: tuple[int, ...]  # of x on each rank; empty: as even_rows() says
     k: int
     n_local: tuple[int, ...]
     dtype: str
@@ -55,6 +55,11 @@ class PlanKey(NamedTuple):
     threads: int
     deadline_seconds: float
     native_bf16: bool
+
+
+def even_rows(m: int, num_ranks: int) -> list[int]:
+    """m rows split over the ranks as a plan does that was told nothing else."""
+    return [m // num_ranks + (rank < m % num_ranks) for rank in range(num_ranks)]
 
 
 class Ranks:
@@ -113,19 +118,16 @@ class Ranks:
     def plan(self, key: PlanKey) -> _core.Plan:
         """A plan that serves key; collective where there is none yet. Within call() only.
 
-        A plan for more rows than were asked for serves them as well, so one is made per power of
-        two. Which plans are kept depends on the sequence of calls alone, which all ranks share.
+        An even split of fewer rows is served by the plan for more, so one is made per power of two.
+        Which plans are kept depends on the sequence of calls alone, which all ranks share.
         """
         mesh = self.mesh(key.deadline_seconds)
-        if key.rows_by_rank is None:
-            key = key._replace(rows=1 << max(0, key.rows - 1).bit_length())
+        if not key.rows:
+            key = key._replace(m=1 << max(0, key.m - 1).bit_length())
         if key in self._plans:
             self._plans.move_to_end(key)
             return self._plans[key]
-        options = key._asdict()
-        rows, by_rank = options.pop("rows"), options.pop("rows_by_rank")
-        m = rows * self.num_ranks if by_rank is None else sum(by_rank)
-        plan = _core.Plan.make(mesh.axis("ranks"), m=m, rows=by_rank or (), **options)
+        plan = _core.Plan.make(mesh.axis("ranks"), **key._asdict())
         self._plans[key] = plan
         if len(self._plans) > _MAX_PLANS:
             self._plans.popitem(last=False)

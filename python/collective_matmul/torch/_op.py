@@ -15,7 +15,7 @@ from torch.distributed import distributed_c10d
 
 from collective_matmul import _core
 from collective_matmul.errors import InvalidArgumentError, PeerFailedError, UnsupportedError
-from collective_matmul.torch._group import PlanKey, Ranks, ranks_of, seconds
+from collective_matmul.torch._group import PlanKey, Ranks, even_rows, ranks_of, seconds
 from collective_matmul.torch._tensor import DTYPES, dtype_name, matrix, rows_side_by_side
 from collective_matmul.torch._weights import PackedWeights, packed
 
@@ -82,6 +82,10 @@ def _check_rows(ranks: Ranks, x: Tensor, rows: list[int] | None) -> int:
             f"rows says {rows[ranks.rank]} for rank {ranks.rank}, whose x has {x.shape[0]}"
         )
     return sum(rows)
+
+
+def _rows_of_plan(ranks: Ranks, m: int, rows: list[int] | None) -> tuple[int, ...]:
+    return () if rows is None or rows == even_rows(m, ranks.num_ranks) else tuple(rows)
 
 
 def _check_weight(x: Tensor, side: int, weight: Tensor, transposed: bool) -> int:
@@ -177,11 +181,10 @@ def _all_gather_matmul(
     ranks = ranks_of(options["group_name"])
     with ranks.call():
         problem = _check(ranks, x, weights, biases, options)
-        rows = options["rows"]
         plan = ranks.plan(
             PlanKey(
-                rows=x.shape[0],
-                rows_by_rank=None if rows is None else tuple(rows),
+                m=problem.m,
+                rows=_rows_of_plan(ranks, problem.m, options["rows"]),
                 k=x.shape[1],
                 n_local=tuple(side.n for side in problem.sides),
                 dtype=problem.dtype,
@@ -234,8 +237,8 @@ def _all_gather(
         m = _check_rows(ranks, x, rows)
         plan = ranks.plan(
             PlanKey(
-                rows=x.shape[0],
-                rows_by_rank=None if rows is None else tuple(rows),
+                m=m,
+                rows=_rows_of_plan(ranks, m, rows),
                 k=x.shape[1],
                 n_local=(0,),
                 dtype=dtype,
@@ -269,22 +272,15 @@ def _reduce_scatter(
     torch.distributed. Collective."""
     group = distributed_c10d._resolve_process_group(group_name)
     num_ranks, rank = group.size(), group.rank()
-    if rows is None:
-        rows = [x.shape[0] // num_ranks] * num_ranks
-    # torch.distributed scatters equal parts only.
-    most = max(rows)
-    if min(rows) < most:
-        parts = x.new_zeros((num_ranks, most, x.shape[1]))
-        for part, shard in zip(parts, x.split(rows), strict=True):
-            part[: shard.shape[0]] = shard
-        x = parts.flatten(0, 1)
-    mine = x.new_empty((most, x.shape[1]))
+    total = x.clone(memory_format=torch.contiguous_format)
     try:
-        work = dist.reduce_scatter_tensor(mine, x.contiguous(), group=group, async_op=True)
-        work.wait(seconds(deadline_seconds))
+        # gloo's reduce_scatter_tensor is all_reduce within, takes equal parts only, and waits
+        # without end.
+        dist.all_reduce(total, group=group, async_op=True).wait(seconds(deadline_seconds))
     except RuntimeError as error:
         raise PeerFailedError(f"the gradient's sum over the ranks failed: {error}") from error
-    return mine[: rows[rank]].clone()
+    by_rank = rows or [x.shape[0] // num_ranks] * num_ranks
+    return total.split(by_rank)[rank].clone()
 
 
 @torch.library.register_fake("collective_matmul::reduce_scatter")
