@@ -48,7 +48,7 @@ if not LIBTPU.exists():
         allow_module_level=True,
     )
 os.environ["TPU_LIBRARY_PATH"] = str(LIBTPU)
-CHIPS = {"v5e": "v5e:2x4", "v6e": "v6e:2x2", "v5p": "v5p:2x2x1"}
+CHIPS = {"v4": "v4:2x2x1", "v5e": "v5e:2x4", "v5p": "v5p:2x2x1", "v6e": "v6e:2x2"}
 if JAX >= (0, 8):  # libtpu 0.0.24 has not heard of it
     CHIPS["7x"] = "tpu7x:2x2x1"
 

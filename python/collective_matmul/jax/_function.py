@@ -55,8 +55,9 @@ def all_gather_matmul(
         bn, bk: TPU: block sizes of the reference kernel, and the choice of that kernel; bn divides
             n / P, bk divides k, in multiples of 128. Not looked at on a CPU.
         rhs_transpose: y is [n, k].
-        algorithm: None: the best known. CPU: "direct". TPU: "wavefront", "reference". Anywhere:
-            "sequential", which is XLA's own gather followed by its product.
+        algorithm: TPU: "wavefront", the default, or "reference", the default where bn or bk is
+            given. CPU: "direct". Anywhere: "sequential", which is XLA's own gather followed by its
+            product.
         return_gathered: also return all_gather(x), [m, k], replicated over ``axis_name``.
         activation: "relu", "gelu_tanh", "gelu_erf" or "silu" of the f32 sums, before they are
             rounded; one name, or one for each right side ("none" among them).
@@ -228,7 +229,8 @@ def _right_sides(y) -> tuple:
 
 
 def _arrays(operands) -> tuple:
-    return tuple(a if isinstance(a, jax.ShapeDtypeStruct) else jnp.asarray(a) for a in operands)
+    taken = (jax.Array, jax.ShapeDtypeStruct)
+    return tuple(a if isinstance(a, taken) else jnp.asarray(a) for a in operands)
 
 
 def _packed(config: Config, y, results: tuple):
