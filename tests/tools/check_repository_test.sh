@@ -21,6 +21,8 @@ tree README.md 'first' "built in $somewhere"
 verdict 'README.md:2: absolute path' "path of a machine"
 tree dev "cd $somewhere"
 verdict 'dev:1: absolute path' "path of a machine in the script"
+tree pyproject.toml "path = \"$somewhere\""
+verdict 'pyproject.toml:1: absolute path' "path of a machine in another kind of file"
 tree tests/a.cpp 'int x;' "int y;  // $unfinished: more"
 verdict 'tests/a.cpp:2: unfinished work' "unfinished work"
 
