@@ -22,30 +22,20 @@ void copy_gathered(const Site& site, const Meeting& meeting, const Operands& ope
               static_cast<std::size_t>(site.options().num_ranks * site.shape().shard_bytes()));
 }
 
-// The last device to come multiplies on its own thread; the others go on on theirs. None of them is
-// told before the product is complete: with its result, the runtime frees its operands.
-xla::Error* multiply(const Site& site, const std::shared_ptr<Meeting>& meeting, int last,
-                     const xla::Api& api) {
+// By the last device to come, on its own thread. No device is told before the product is complete:
+// with its result, the runtime frees its operands.
+void multiply(const Site& site, const std::shared_ptr<Meeting>& meeting) {
   std::optional<xla::Failure> failure;
   try {
     Products::instance().run(site, *meeting);
   } catch (...) {
     failure = xla::failure_in_flight();
   }
-  for (const Arrival& arrival : meeting->arrivals) {
-    if (arrival.future == nullptr) continue;
-    Finishers::instance().post([&site, meeting, &arrival, failure] {
-      if (failure) {
-        xla::complete(*arrival.api, arrival.future, *failure);
-        return;
-      }
-      copy_gathered(site, *meeting, arrival.operands);
-      xla::complete(*arrival.api, arrival.future);
-    });
-  }
-  if (failure) return xla::make_error(api, *failure);
-  copy_gathered(site, *meeting, meeting->arrivals[static_cast<std::size_t>(last)].operands);
-  return nullptr;
+  Meetings::instance().end(meeting, failure, [&site, meeting](const Arrival& arrival) {
+    copy_gathered(site, *meeting, arrival.operands);
+    xla::complete(*arrival.api, arrival.future);
+  });
+  if (failure) throw Meetings::Failed{*failure};
 }
 
 }  // namespace
@@ -79,8 +69,12 @@ xla::Error* execute(xla::CallFrame* frame) {
       std::memcpy(meeting->gathered.get() + place.rank * bytes, operands.x,
                   static_cast<std::size_t>(bytes));
     }
-    frame->future = meetings.arrive(*meeting, place.rank, api, std::move(operands));
-    return frame->future != nullptr ? nullptr : multiply(*site, meeting, place.rank, api);
+    const Operands& kept = meeting->arrivals[static_cast<std::size_t>(place.rank)].operands;
+    const auto [last, future] = meetings.arrive(*meeting, place.rank, api, std::move(operands));
+    if (last) multiply(*site, meeting);
+    if (future == nullptr) copy_gathered(*site, *meeting, kept);
+    frame->future = future;
+    return nullptr;
   } catch (const Meetings::Failed& failed) {
     return xla::make_error(api, failed.failure);
   } catch (...) {

@@ -12,6 +12,10 @@
 namespace cmm::python::ffi {
 namespace {
 
+// How long a device waits for the others before it leaves a future. A future takes two more changes
+// of thread, some tens of microseconds; a device that waits in vain comes late to its other calls.
+constexpr std::chrono::microseconds kPatience{200};
+
 std::string ranks_text(const std::vector<bool>& arrived, bool value) {
   std::string text;
   for (std::size_t rank = 0; rank < arrived.size(); ++rank) {
@@ -56,29 +60,57 @@ std::shared_ptr<Meeting> Meetings::enter(Site& site, std::int64_t run, const Pla
   const auto found = open_.find(id);
   if (found != open_.end()) return found->second;
   const auto num_ranks = static_cast<std::size_t>(options.num_ranks);
-  auto meeting = std::make_shared<Meeting>(Meeting{
-      .id = id,
-      .deadline_after = options.deadline,
-      .deadline = Clock::now() + options.deadline,
-      .gathered =
-          num_ranks > 1 ? take_scratch(options.num_ranks * site.shape().shard_bytes()) : nullptr,
-      .arrived = std::vector<bool>(num_ranks),
-      .arrivals = std::vector<Arrival>(num_ranks)});
+  auto meeting = std::make_shared<Meeting>();
+  meeting->id = id;
+  meeting->deadline_after = options.deadline;
+  meeting->deadline = Clock::now() + options.deadline;
+  if (num_ranks > 1) {
+    meeting->gathered = take_scratch(options.num_ranks * site.shape().shard_bytes());
+  }
+  meeting->arrived.resize(num_ranks);
+  meeting->arrivals.resize(num_ranks);
   if (num_ranks > 1) watch_until(meeting->deadline);
   open_.emplace(id, meeting);
   return meeting;
 }
 
-xla::Future* Meetings::arrive(Meeting& meeting, int rank, const xla::Api& api, Operands operands) {
-  const std::lock_guard lock(mutex_);
+Meetings::Arrived Meetings::arrive(Meeting& meeting, int rank, const xla::Api& api,
+                                   Operands operands) {
+  std::unique_lock lock(mutex_);
   const auto index = static_cast<std::size_t>(rank);
   const bool last = ++meeting.num_arrived == static_cast<int>(meeting.arrivals.size());
   meeting.arrived[index] = true;
   if (last) open_.erase(meeting.id);
   if (meeting.failure) throw Failed{*meeting.failure};
-  xla::Future* const future = last ? nullptr : xla::make_future(api);
-  meeting.arrivals[index] = {std::move(operands), &api, future};
-  return future;
+  Arrival& arrival = meeting.arrivals[index];
+  arrival = {std::move(operands), &api, nullptr};
+  if (last) return {.last = true};
+  meeting.ended.wait_for(lock, kPatience, [&] { return meeting.complete || meeting.failure; });
+  if (meeting.failure) throw Failed{*meeting.failure};
+  if (!meeting.complete) arrival.future = xla::make_future(api);
+  return {.future = arrival.future};
+}
+
+void Meetings::end(const std::shared_ptr<Meeting>& meeting,
+                   const std::optional<xla::Failure>& failure,
+                   const std::function<void(const Arrival&)>& go_on) {
+  if (failure) {
+    std::unique_lock lock(mutex_);
+    const std::vector<Arrival> waiting = mark_failed(*meeting, *failure);
+    lock.unlock();
+    tell(waiting, *failure);
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    meeting->complete = true;
+  }
+  meeting->ended.notify_all();
+  // From here on, none leaves a future any more.
+  for (const Arrival& arrival : meeting->arrivals) {
+    if (arrival.future == nullptr) continue;
+    Finishers::instance().post([meeting, &arrival, go_on] { go_on(arrival); });
+  }
 }
 
 void Meetings::fail(Site& site, std::int64_t run, const xla::Failure& failure) {
@@ -101,6 +133,7 @@ std::vector<Arrival> Meetings::mark_failed(Meeting& meeting, const xla::Failure&
   if (meeting.failure) return waiting;
   meeting.failure = failure;
   meeting.deadline = Clock::now() + meeting.deadline_after;
+  meeting.ended.notify_all();
   for (const Arrival& arrival : meeting.arrivals) {
     if (arrival.future != nullptr) waiting.push_back(arrival);
   }

@@ -1,11 +1,11 @@
 // Where the devices of one call meet.
 //
-// A device that comes to a call leaves its operands and goes: its handler returns a future, so no
-// thread of the runtime waits here, and the devices may come to independent calls in any order. The
-// last device of a call to come gets all operands, multiplies for all, and lets the others go on.
+// The last device of a call to come multiplies for all. The others wait for it a moment, which is
+// the shortest way to go on where calls are short; then they leave a future and go. So no thread of
+// the runtime is held here for long, and devices may come to independent calls in any order.
 //
-//   device 0   copies its rows of x, leaves operands     |                    goes on
-//   device 1        copies its rows of x, leaves operands|                    goes on
+//   device 0   copies its rows of x, waits a moment, goes|                    goes on
+//   device 1        copies its rows of x, waits a moment |                    goes on
 //   device 2                copies its rows of x         | multiplies for all goes on
 //
 // Devices have no early start while others are late, as ranks of processes have: they share the
@@ -17,6 +17,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,7 +41,7 @@ struct CallId {
   friend auto operator<=>(const CallId&, const CallId&) = default;
 };
 
-// A device that waits for the end of the call; no future: it is the last, which does not wait.
+// What a device has left. No future: it waits, or is the last.
 struct Arrival {
   Operands operands = {};
   const xla::Api* api = nullptr;
@@ -48,14 +49,16 @@ struct Arrival {
 };
 
 struct Meeting {
-  CallId id;
+  CallId id = {};
   std::chrono::milliseconds deadline_after{0};
-  Clock::time_point deadline;           // for all to come; once failed, for the rest to hear of it
-  std::shared_ptr<std::byte> gathered;  // x [m, k]; one rank: none, x is read where it lies
-  std::vector<bool> arrived;            // by rank
-  std::vector<Arrival> arrivals;        // by rank
+  Clock::time_point deadline = {};  // for all to come; once failed, for the rest to hear of it
+  std::shared_ptr<std::byte> gathered = {};  // x [m, k]; one rank: none, x is read where it lies
+  std::vector<bool> arrived = {};            // by rank
+  std::vector<Arrival> arrivals = {};        // by rank
   int num_arrived = 0;
+  bool complete = false;
   std::optional<xla::Failure> failure = {};
+  std::condition_variable ended = {};  // complete or failed
 };
 
 class Meetings {
@@ -69,9 +72,20 @@ class Meetings {
   };
   std::shared_ptr<Meeting> enter(Site& site, std::int64_t run, const Place& place);
 
-  // The device's operands are complete. Returns a future where others have yet to come, none to the
-  // last, whom the meeting then belongs to. Throws Failed where the call has failed.
-  xla::Future* arrive(Meeting& meeting, int rank, const xla::Api& api, Operands operands);
+  // The device's rows are copied. The last to arrive multiplies, and then ends the meeting. For the
+  // others, the call is over, or goes on until the future is complete. Throws Failed where the call
+  // has failed, std::runtime_error.
+  struct Arrived {
+    bool last = false;
+    xla::Future* future = nullptr;
+  };
+  Arrived arrive(Meeting& meeting, int rank, const xla::Api& api, Operands operands);
+
+  // By the last device: what becomes of the call. Others go on: those that wait return from
+  // arrive(); for those that have left a future, go_on(arrival) is called, each on a thread of its
+  // own, and completes it. Futures of a failed call complete with the failure.
+  void end(const std::shared_ptr<Meeting>& meeting, const std::optional<xla::Failure>& failure,
+           const std::function<void(const Arrival&)>& go_on);
 
   // A device has failed at the site: tells all that wait there in this run, and all yet to come.
   void fail(Site& site, std::int64_t run, const xla::Failure& failure);
