@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 
 #include "base/text.hpp"
@@ -20,15 +21,22 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// Arrays of semaphores by what the program does with them.
 struct Synchronisation {
-  bool sends = false;         // to other devices
-  bool awaits_entry = false;  // of the neighbours, by the barrier semaphore
+  std::set<int> signalled, awaited;  // by copies
+  bool sends = false;                // to other devices
+  bool awaits_entry = false;         // of the neighbours, by the barrier semaphore
 };
 Synchronisation synchronisation_of(const Program& program) {
   Synchronisation found;
   for_each_statement(program.body, [&](const Statement& statement, int) {
     if (const auto* copy = std::get_if<StartCopy>(&statement.what)) {
+      found.signalled.insert(copy->arrival.array);
+      if (copy->remote) found.signalled.insert(copy->remote->departure.array);
       found.sends = found.sends || copy->remote.has_value();
+    }
+    if (const auto* await = std::get_if<AwaitCopy>(&statement.what)) {
+      found.awaited.insert(await->semaphore.array);
     }
     if (const auto* await = std::get_if<Await>(&statement.what)) {
       const auto array = static_cast<std::size_t>(await->semaphore.array);
@@ -75,17 +83,27 @@ std::int64_t number(const Message& reply, const char* name) {
 }  // namespace
 
 void check_kernel(const Kernel& kernel, const Chip& chip) {
-  const std::string fault = check_program(kernel.program, chip);
-  if (!fault.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                cat("kernel ", kernel.program.name, ": ", one_line(fault)));
-  }
-  const Synchronisation found = synchronisation_of(kernel.program);
+  const Program& program = kernel.program;
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument, cat("kernel ", program.name, what));
+  };
+  const std::string fault = check_program(program, chip);
+  if (!fault.empty()) refuse(": " + one_line(fault));
+  const Synchronisation found = synchronisation_of(program);
   if (found.sends && !found.awaits_entry) {
-    throw Error(ErrorCode::kInvalidArgument,
-                cat("kernel ", kernel.program.name,
-                    " sends to other devices and never awaits the "
-                    "barrier semaphore: a neighbour that has not entered would be written to"));
+    refuse(
+        " sends to other devices and never awaits the barrier semaphore: a neighbour that has not "
+        "entered would be written to");
+  }
+  if (program.collective_id && !found.awaits_entry) {
+    refuse(cat(" has collective id ", *program.collective_id,
+               " and never awaits the barrier semaphore that goes by it; leave the id out"));
+  }
+  for (const int array : found.signalled) {
+    if (found.awaited.contains(array)) continue;
+    refuse(cat(" starts copies on the semaphores '",
+               program.semaphores[static_cast<std::size_t>(array)].name,
+               "' and never awaits any of them: what they move would be used before it is there"));
   }
 }
 
@@ -105,10 +123,11 @@ Compiled compile_module(const std::string& module, const emit::MosaicText& body,
   Compiled compiled;
   compiled.topology = slice.topology;
   compiled.libtpu = find_libtpu(options.libtpu);
-  Message request = {{field::kLibtpu, compiled.libtpu},
-                     {field::kTopology, slice.topology},
-                     {field::kModule, module},
-                     {field::kWrapper, cat(static_cast<int>(options.wrapper))}};
+  Message request = {
+      {field::kLibtpu, compiled.libtpu},
+      {field::kTopology, slice.topology},
+      {field::kModule, module},
+      {field::kWrapper, cat(static_cast<int>(emit::wrapper_of(kernel, options.wrapper)))}};
   if (options.assignment.empty()) {
     request[field::kPlaces] = places_text(place_devices(slice, ring));
   } else {
@@ -121,7 +140,7 @@ Compiled compile_module(const std::string& module, const emit::MosaicText& body,
   if (reply.count(field::kError) != 0) {
     throw refusal(reply, kernel.program, body, chip, slice.topology);
   }
-  compiled.longest_hop = longest_hop(ring, places_in(reply.at(field::kPlaces)));
+  compiled.longest_hop = longest_hop(slice, ring, places_in(reply.at(field::kPlaces)));
   std::istringstream numbers(reply.at(field::kNumbers));
   for (int number = 0; numbers >> number;) compiled.assignment.push_back(number);
   compiled.version = one_line(reply.at(field::kVersion));

@@ -47,32 +47,49 @@ std::vector<int> smallest_slice(const Family& family, int num_devices) {
   return extents;
 }
 
-// Cells of a grid [rows, columns] such that each, and the first after the last, is beside the one
-// before it. There is such a cycle where the number of cells is even and both extents are at least
-// 2, and for two cells in a row.
+// `length` cells of a grid [rows, columns] such that each, and the first after the last, is beside
+// the one before it: row 0 ahead, then through pairs of rows in turns, each but for column 0, which
+// leads up again. The last rows of pairs are as wide as is left. There is such a cycle for every
+// even length of at least 4 that fits, and for two cells in a row.
 //
-//   rows even:    > > > v      along row 0, back through the other rows in turns, each but for
-//                 ^ v < <      column 0, which leads up again
-//                 ^ > > v
-//                 ^ < < <
+//   length 14 of 4 x 4:    > > > v
+//                          ^ v < <
+//                          ^ > v
+//                          ^ < <
 using Cell = std::array<int, 2>;
-std::optional<std::vector<Cell>> cycle(int rows, int columns) {
-  if (rows * columns == 1) return std::vector<Cell>{{0, 0}};
-  if (rows * columns == 2) return std::vector<Cell>{{0, 0}, {rows - 1, columns - 1}};
-  if (rows < 2 || columns < 2 || rows * columns % 2 != 0) return std::nullopt;
-  if (rows % 2 != 0) {
-    auto turned = cycle(columns, rows);
-    for (Cell& cell : *turned) std::swap(cell[0], cell[1]);
-    return turned;
+std::optional<std::vector<Cell>> cycle_along(int rows, int columns, int length) {
+  if (length < 1) return std::nullopt;
+  if (length == 1) return std::vector<Cell>{{0, 0}};
+  if (length == 2) return std::vector<Cell>{{0, 0}, {rows > 1 ? 1 : 0, rows > 1 ? 0 : 1}};
+  if (length % 2 != 0 || rows < 2 || columns < 2) return std::nullopt;
+  const int half = length / 2;
+  const int num_pairs = (half + columns - 1) / columns;
+  if (2 * num_pairs > rows) return std::nullopt;
+  std::vector<int> widths(static_cast<std::size_t>(num_pairs), columns);
+  widths.back() = half - (num_pairs - 1) * columns;
+  if (widths.back() == 1) {  // column 0 is the way back: a turn needs one more
+    if (columns < 3) return std::nullopt;
+    --widths.front();
+    ++widths.back();
   }
-  std::vector<Cell> cells;
-  for (int column = 0; column < columns; ++column) cells.push_back({0, column});
-  for (int row = 1; row < rows; ++row) {
-    for (int i = 1; i < columns; ++i) cells.push_back({row, row % 2 == 1 ? columns - i : i});
+  std::vector<Cell> cells = {{0, 0}};
+  for (int row = 0; row < 2 * num_pairs; ++row) {
+    const int width = widths[static_cast<std::size_t>(row / 2)];
+    for (int i = 1; i < width; ++i) cells.push_back({row, row % 2 == 1 ? width - i : i});
   }
-  for (int row = rows - 1; row > 0; --row) cells.push_back({row, 0});
+  for (int row = 2 * num_pairs - 1; row > 0; --row) cells.push_back({row, 0});
   return cells;
 }
+std::optional<std::vector<Cell>> cycle(int rows, int columns, int length) {
+  if (auto cells = cycle_along(rows, columns, length)) return cells;
+  auto cells = cycle_along(columns, rows, length);
+  if (cells) {
+    for (Cell& cell : *cells) std::swap(cell[0], cell[1]);
+  }
+  return cells;
+}
+
+int volume(Extent3 box) { return box[0] * box[1] * box[2]; }
 
 // All chips of a box, each beside the one before it: rows in turns, planes in turns.
 std::vector<Extent3> snake(Extent3 box) {
@@ -89,13 +106,19 @@ std::vector<Extent3> snake(Extent3 box) {
   return chips;
 }
 
-// The same as a cycle, where there is one: a cycle over one extent and a snake over the two others.
-std::optional<std::vector<Extent3>> closed(Extent3 box) {
+// `length` chips of a box as a cycle, where there is one: a cycle over one extent and a snake over
+// the two others; or a line of all chips along an axis that wraps around.
+std::optional<std::vector<Extent3>> closed(const Slice& slice, Extent3 box, int length) {
+  for (std::size_t d = 0; d < 3; ++d) {
+    const bool is_line = box[d] == volume(box) && box[d] == length;
+    if (is_line && slice.wraps[d] && box[d] == slice.chips[d]) return snake(box);
+  }
   for (const int first : {1, 2, 0}) {  // x runs fastest where it can
     const int a = (first + 1) % 3, b = (first + 2) % 3;
     Extent3 plane = {box[static_cast<std::size_t>(a)], box[static_cast<std::size_t>(b)], 1};
     const std::vector<Extent3> order = snake(plane);
-    const auto cells = cycle(box[static_cast<std::size_t>(first)], static_cast<int>(order.size()));
+    const auto cells =
+        cycle(box[static_cast<std::size_t>(first)], static_cast<int>(order.size()), length);
     if (!cells) continue;
     std::vector<Extent3> chips;
     for (const Cell& cell : *cells) {
@@ -111,22 +134,46 @@ std::optional<std::vector<Extent3>> closed(Extent3 box) {
   return std::nullopt;
 }
 
-// A box of `volume` chips that tiles the slice and has a cycle.
-std::optional<Extent3> ring_box(Extent3 slice, int volume) {
-  for (int z = 1; z <= slice[2]; ++z) {
-    for (int y = 1; y <= slice[1]; ++y) {
-      for (int x = 1; x <= slice[0]; ++x) {
+// A box of `length` chips that tiles the slice and has a cycle.
+std::optional<Extent3> ring_box(const Slice& slice, int length) {
+  for (int z = 1; z <= slice.chips[2]; ++z) {
+    for (int y = 1; y <= slice.chips[1]; ++y) {
+      for (int x = 1; x <= slice.chips[0]; ++x) {
         const Extent3 box = {x, y, z};
-        const bool tiles = slice[0] % x == 0 && slice[1] % y == 0 && slice[2] % z == 0;
-        if (tiles && x * y * z == volume && closed(box)) return box;
+        const bool tiles =
+            slice.chips[0] % x == 0 && slice.chips[1] % y == 0 && slice.chips[2] % z == 0;
+        if (tiles && volume(box) == length && closed(slice, box, length)) return box;
       }
     }
   }
   return std::nullopt;
 }
 
-// Devices of the slice in an order in which each ring takes the next P.
-std::vector<DeviceAt> ring_order(const Slice& slice, int ring_size) {
+// The only ring of a slice that it does not fill. An odd cycle is none in a grid: it is an even
+// one that leaves a chip out. Where a chip has two devices, a path there and back is one.
+std::optional<std::vector<DeviceAt>> only_ring(const Slice& slice, Extent3 all, int ring_size) {
+  std::vector<DeviceAt> order;
+  const auto add = [&](const Extent3& chip, int core) {
+    order.push_back({.chip = {chip[0], chip[1], chip[2]}, .core = core});
+  };
+  if (slice.devices_per_chip == 1) {
+    const int length = ring_size + (ring_size > 2 ? ring_size % 2 : 0);
+    const auto chips = closed(slice, all, length);
+    if (!chips) return std::nullopt;
+    for (const Extent3& chip : *chips) add(chip, 0);
+  } else {
+    const std::vector<Extent3> path = snake(all);
+    const int there = (ring_size + 1) / 2;
+    for (int i = 0; i < there; ++i) add(path[static_cast<std::size_t>(i)], 0);
+    for (int i = ring_size - there; i-- > 0;) add(path[static_cast<std::size_t>(i)], 1);
+  }
+  order.resize(static_cast<std::size_t>(ring_size));
+  return order;
+}
+
+// Devices of the slice in an order in which each ring takes the next `ring_size`: all of them, or,
+// of an `only` ring, its own.
+std::vector<DeviceAt> ring_order(const Slice& slice, int ring_size, bool only) {
   const Extent3 all = {slice.chips[0], slice.chips[1], slice.chips[2]};
   const int per_chip = slice.devices_per_chip;
   std::vector<DeviceAt> order;
@@ -135,19 +182,26 @@ std::vector<DeviceAt> ring_order(const Slice& slice, int ring_size) {
       order.push_back({.chip = {chip[0], chip[1], chip[2]}, .core = core});
     }
   };
-  const auto box = ring_size % per_chip == 0 ? ring_box(all, ring_size / per_chip) : std::nullopt;
-  if (!box) {
-    for (const Extent3& chip : closed(all).value_or(snake(all))) add(chip);
-    return order;
-  }
-  for (int z = 0; z < all[2]; z += (*box)[2]) {
-    for (int y = 0; y < all[1]; y += (*box)[1]) {
-      for (int x = 0; x < all[0]; x += (*box)[0]) {
-        const auto chips = closed(*box);
-        for (const Extent3& chip : *chips) add({x + chip[0], y + chip[1], z + chip[2]});
+  const int in_ring = ring_size % per_chip == 0 ? ring_size / per_chip : 0;
+  if (const auto box = ring_box(slice, in_ring)) {
+    const auto chips = closed(slice, *box, in_ring);
+    for (int z = 0; z < all[2]; z += (*box)[2]) {
+      for (int y = 0; y < all[1]; y += (*box)[1]) {
+        for (int x = 0; x < all[0]; x += (*box)[0]) {
+          for (const Extent3& chip : *chips) add({x + chip[0], y + chip[1], z + chip[2]});
+        }
       }
     }
+    return order;
   }
+  if (only) {
+    if (const auto chips = closed(slice, all, in_ring)) {
+      for (const Extent3& chip : *chips) add(chip);
+      return order;
+    }
+    if (auto devices = only_ring(slice, all, ring_size)) return *std::move(devices);
+  }
+  for (const Extent3& chip : closed(slice, all, volume(all)).value_or(snake(all))) add(chip);
   return order;
 }
 
@@ -186,6 +240,9 @@ Slice make_slice(const Chip& chip, const std::vector<int>& extents, int num_devi
   Slice slice{.topology = cat(family.topology, ":", joined(chips, "x")),
               .chips = chips,
               .devices_per_chip = family.devices_per_chip};
+  for (std::size_t d = 0; d < chips.size(); ++d) {
+    slice.wraps[d] = chips[d] % chip.wrap_multiple == 0;
+  }
   slice.chips.resize(3, 1);
   if (slice.num_devices() < num_devices) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -196,8 +253,9 @@ Slice make_slice(const Chip& chip, const std::vector<int>& extents, int num_devi
 }
 
 std::vector<DeviceAt> place_devices(const Slice& slice, const Ring& ring) {
-  const std::vector<DeviceAt> order = ring_order(slice, ring.size());
-  CMM_DCHECK(static_cast<int>(order.size()) == slice.num_devices());
+  const std::vector<DeviceAt> order =
+      ring_order(slice, ring.size(), ring.size() == ring.num_devices());
+  CMM_DCHECK(static_cast<int>(order.size()) >= ring.num_devices());
   std::vector<DeviceAt> places(static_cast<std::size_t>(ring.num_devices()));
   std::size_t next = 0;
   for (const std::vector<int>& of_ring : rings_of(ring)) {
@@ -249,7 +307,7 @@ std::vector<int> ring_order(std::span<const DeviceAt> devices, int ring_size) {
     device = static_cast<int>(i);
   }
   std::vector<int> order;
-  for (const DeviceAt& at : ring_order(slice, ring_size)) {
+  for (const DeviceAt& at : ring_order(slice, ring_size, ring_size == places)) {
     if (const int device = device_at[number(at)]; device >= 0) order.push_back(device);
   }
   return order;
@@ -278,14 +336,17 @@ void check_assignment(const Slice& slice, const Ring& ring, std::span<const int>
   }
 }
 
-int longest_hop(const Ring& ring, std::span<const DeviceAt> devices) {
+int longest_hop(const Slice& slice, const Ring& ring, std::span<const DeviceAt> devices) {
   std::int64_t longest = 0;
   for (const std::vector<int>& of_ring : rings_of(ring)) {
     for (std::size_t i = 0; i < of_ring.size(); ++i) {
       const DeviceAt& a = devices[static_cast<std::size_t>(of_ring[i])];
       const DeviceAt& b = devices[static_cast<std::size_t>(of_ring[(i + 1) % of_ring.size()])];
       std::int64_t links = 0;
-      for (std::size_t d = 0; d < 3; ++d) links += std::abs(a.chip[d] - b.chip[d]);
+      for (std::size_t d = 0; d < 3; ++d) {
+        const std::int64_t apart = std::abs(a.chip[d] - b.chip[d]);
+        links += slice.wraps[d] ? std::min(apart, slice.chips[d] - apart) : apart;
+      }
       longest = std::max(longest, links);
     }
   }

@@ -1,6 +1,7 @@
 // Slices of chips, and which of their devices is which of the mesh: rings along neighbours.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct Slice {
   std::string topology;    // as libtpu names it: "v6e:2x4"
   std::vector<int> chips;  // along x, y, z
   int devices_per_chip = 1;
+  std::array<bool, 3> wraps = {};  // around: the first chip along the axis is beside the last
   int num_devices() const { return chips[0] * chips[1] * chips[2] * devices_per_chip; }
 };
 
@@ -36,6 +38,6 @@ std::vector<int> ring_order(std::span<const DeviceAt> devices, int ring_size);
 void check_assignment(const Slice& slice, const Ring& ring, std::span<const int> assignment);
 
 // Links that the longest hop between ring neighbours crosses; 0 where all are on one chip.
-int longest_hop(const Ring& ring, std::span<const DeviceAt> devices);
+int longest_hop(const Slice& slice, const Ring& ring, std::span<const DeviceAt> devices);
 
 }  // namespace cmm::tpu::aot

@@ -14,6 +14,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 constexpr int kNoDimension = -1;
+constexpr std::int64_t kRowsOfTile = 8;
 
 struct Tensor {
   std::string name;  // "%3"
@@ -119,6 +120,8 @@ class ModuleWriter {
     const Extents& asked = kernel.asked;
     const std::int64_t num_devices = kernel.ring.size();
     wholes_.push_back({{asked.m, asked.k}, kernel.element, 0});
+    const bool even = asked.m % num_devices == 0;
+    x_is_whole_ = !even && kernel.rows_asked < kRowsOfTile;
     for (const std::int64_t cols : asked.cols) {
       const std::int64_t n = cols * num_devices;
       wholes_.push_back(kernel.rhs_transposed ? Whole{{n, asked.k}, kernel.element, 0}
@@ -268,6 +271,11 @@ class ModuleWriter {
     close_main(on_device(given));
   }
 
+  // As main takes it.
+  Whole as_taken(Whole whole) const {
+    if (x_is_whole_ && whole.split == 0) whole.split = kNoDimension;
+    return whole;
+  }
   std::string sdy_sharding(const Whole& whole) const {
     std::string dimensions;
     for (int i = 0; i < static_cast<int>(whole.shape.size()); ++i) {
@@ -289,7 +297,7 @@ class ModuleWriter {
     std::vector<Tensor> results = whole_results();
     std::vector<Tensor> given = arguments();
     open_main(given, results, [&](const Whole& whole) {
-      return cat(" {sdy.sharding = #sdy.sharding", sharding(whole), "}");
+      return cat(" {sdy.sharding = #sdy.sharding", sharding(as_taken(whole)), "}");
     });
     given[0] = lines_.pad(given[0], even(wholes_[0]));
     const std::string name = lines_.fresh();
@@ -335,7 +343,7 @@ class ModuleWriter {
   void gspmd() {
     std::vector<Tensor> given = arguments();
     open_main(given, whole_results(), [this](const Whole& whole) {
-      return cat(" {mhlo.sharding = ", string_literal(gspmd_sharding(whole)), "}");
+      return cat(" {mhlo.sharding = ", string_literal(gspmd_sharding(as_taken(whole))), "}");
     });
     given[0] = lines_.pad(given[0], even(wholes_[0]));
     std::vector<Tensor> parts;
@@ -356,6 +364,9 @@ class ModuleWriter {
   const Kernel& kernel_;
   const std::string& config_;
   Wrapper wrapper_;
+  // Few rows that do not divide: XLA fails to lay out the parts of an f32 matrix on 7x that it cuts
+  // and pads to less than a tile, so main takes all of x on each device.
+  bool x_is_whole_ = false;
   std::vector<Whole> wholes_, results_;  // arguments and results of all devices
   Lines lines_;
 };
@@ -366,9 +377,13 @@ std::string axis_name(const Ring& ring, int axis) {
   return axis == ring.axis ? "x" : cat("a", axis);
 }
 
+Wrapper wrapper_of(const Kernel& kernel, Wrapper asked) {
+  return kernel.program.num_devices == 1 ? Wrapper::kReplica : asked;
+}
+
 std::string stablehlo_module(const Kernel& kernel, const std::string& config,
                              const ModuleOptions& options) {
-  return ModuleWriter(kernel, config, options.wrapper).write();
+  return ModuleWriter(kernel, config, wrapper_of(kernel, options.wrapper)).write();
 }
 
 }  // namespace cmm::tpu::emit

@@ -13,6 +13,10 @@ namespace cmm::tpu::emit {
 // device a replica.
 enum class Wrapper { kSdy, kGspmd, kReplica };
 
+// That is used where `asked` is: one device is a replica, whatever is asked for. There is nothing
+// to share out, and libtpu 0.0.24 fails on shardings of one.
+Wrapper wrapper_of(const Kernel& kernel, Wrapper asked);
+
 struct ModuleOptions {
   Wrapper wrapper = Wrapper::kSdy;
 };

@@ -3,9 +3,13 @@
 
 #include <fstream>
 
+#include "base/text.hpp"
 #include "cmm/error.hpp"
+#include "sim/chips.hpp"
 #include "tpu/aot/compile_matrix.hpp"
 #include "tpu/aot/libtpu.hpp"
+#include "tpu/support/simple_schedule.hpp"
+#include "tpu/support/wavefront_case.hpp"
 
 namespace cmm::tpu {
 namespace {
@@ -40,6 +44,10 @@ void expect_some_compile_on_the_oldest(const std::vector<CompileCase>& cases) {
   }
 }
 
+class Corners : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Libtpu, Corners,
+                         testing::Values(test::kOldestLibtpu, test::kNewestLibtpu));
+
 TEST(CompileMatrix, ReferenceOnTheNewest) { expect_all_compile(test::reference_cases()); }
 TEST(CompileMatrix, ReferenceOnTheOldest) {
   expect_some_compile_on_the_oldest(test::reference_cases());
@@ -47,6 +55,30 @@ TEST(CompileMatrix, ReferenceOnTheOldest) {
 TEST(CompileMatrix, WavefrontOnTheNewest) { expect_all_compile(test::wavefront_cases()); }
 TEST(CompileMatrix, WavefrontOnTheOldest) {
   expect_some_compile_on_the_oldest(test::wavefront_cases());
+}
+
+// What has made XLA fail around the kernel: one device, and fewer rows than a tile on each.
+TEST_P(Corners, Compile) {
+  CMM_SKIP_WITHOUT_LIBTPU(GetParam());
+  const Chip& chip = sim::find_chip(sim::builtin_chips(),
+                                    GetParam() == std::string(test::kOldestLibtpu) ? "v6e" : "7x");
+  for (const int num_devices : {1, 4, 8}) {
+    for (const std::int64_t m : {1, 9, 17}) {
+      for (const emit::Wrapper wrapper : {emit::Wrapper::kSdy, emit::Wrapper::kGspmd}) {
+        test::WavefrontCase c =
+            test::small_case("",
+                             test::options_of({.mesh = {num_devices}},
+                                              {.m = m, .k = 200, .cols = {100}}, Element::kF32),
+                             chip.generation);
+        expect_compiles(
+            {.name = cat("m", m, "_P", num_devices),
+             .chip = chip,
+             .kernel = wavefront_kernel(cmm::test::simple_schedule(c.shape), c.options, chip),
+             .wrapper = wrapper},
+            GetParam());
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -116,6 +116,27 @@ TEST(OwnRefusals, SendsWithoutABarrier) {
                  {"sends to other devices and never awaits the barrier"});
 }
 
+TEST(OwnRefusals, ANumberWithoutABarrier) {
+  Kernel kernel = reference();
+  kernel.program.num_devices = 1;
+  std::erase_if(kernel.program.body, [](const Statement&) { return true; });
+  expect_refused(compile(kernel, {}), ErrorCode::kInvalidArgument,
+                 {"has collective id 0 and never awaits the barrier"});
+}
+
+TEST(OwnRefusals, CopiesThatNobodyAwaits) {
+  Kernel kernel = reference();
+  const auto is_wait = [](Statement& statement) {
+    if (!std::holds_alternative<AwaitCopy>(statement.what)) return false;
+    statement.what = DebugPrint{.text = "no wait", .values = {}};
+    return true;
+  };
+  while (visit(kernel.program.body, is_wait)) {
+  }
+  expect_refused(compile(kernel, {}), ErrorCode::kInvalidArgument,
+                 {"starts copies on the semaphores", "never awaits any of them"});
+}
+
 TEST(OwnRefusals, DeviceAssignments) {
   aot::CompileOptions options;
   options.libtpu = options.worker = CMM_WORKER;  // any file: it is not started
