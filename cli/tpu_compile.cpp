@@ -20,7 +20,6 @@ namespace cmm::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr DecimalRange kSeconds = {.min = 0.001, .max = 86400};
 
 struct CompileArguments {
   TpuOptions tpu;
@@ -154,15 +153,7 @@ TpuCommand add_tpu_compile_command(CLI::App& tpu) {
         arguments->options.slice = parse_grid("--slice", word);
       },
       "chips to compile for, as 2x4 (default: the smallest slice that will do)", "AxB");
-  add_value(
-      *sub, "--libtpu", [arguments](const std::string& word) { arguments->options.libtpu = word; },
-      "libtpu.so or its folder (default: $CMM_LIBTPU, else a Python environment)", "PATH");
-  add_value(
-      *sub, "--timeout",
-      [arguments](const std::string& word) {
-        arguments->options.timeout_seconds = parse_decimal("--timeout", word, kSeconds);
-      },
-      "seconds until libtpu is ended (default: 600)", "X");
+  add_libtpu_to(*sub, arguments->options);
   sub->add_flag("--report", arguments->options.report,
                 "the compiler's schedule: cycles of each block, MXU, VMEM, spilled registers")
       ->disable_flag_override();

@@ -1,4 +1,4 @@
-// The flags of `cmm tpu` that say how a kernel is written.
+// The flags of `cmm tpu` that say how a kernel is written and with what it is compiled.
 #pragma once
 
 #include "cmm/tpu_compile.hpp"
@@ -9,7 +9,10 @@ class App;
 
 namespace cmm::cli {
 
-// --mosaic-version --bytecode --wrapper
+// --mosaic-version --bytecode --bounds-checks --wrapper
 void add_emit_options_to(CLI::App& app, tpu::EmitOptions& options);
+
+// --libtpu --timeout
+void add_libtpu_to(CLI::App& app, tpu::CompileOptions& options);
 
 }  // namespace cmm::cli

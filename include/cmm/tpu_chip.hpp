@@ -46,7 +46,9 @@ struct Chip {
   // The block model of the real compiler: the tile ops of one step take the sum over them of
   //   ceil(k / mxu_tile) ceil(cols / mxu_tile) / num_mxus
   //     * max(rows * mxu_cycles_per_row, mxu_push_cycles) / mxu_rate[element]
-  // and once `block_cycles`, `wide_block_cycles` where a tile op has more than 512 columns.
+  // and once, for filling and draining it, `block_cycles` (`wide_block_cycles` where a tile op has
+  // more than 512 columns) and what the last rows take:
+  //   min(rows * mxu_cycles_per_row, mxu_push_cycles) / mxu_rate[element]
   int num_mxus = 0;
   int mxu_tile = 0;
   double mxu_cycles_per_row = 0;
@@ -59,9 +61,9 @@ struct Chip {
   double step_cycles = 0;            // with one matmul body and one field of each kind
   double body_cycles = 0;            // each further matmul body
   double send_cycles = 0;            // each further pair of sends in a step
-  double load_cycles = 0;            // each further load in a step
+  double load_cycles = 0;            // each further load in a step; a store of x is two
   double store_cycles = 0;           // each further group of output rows in a step
-  double column_cycles = 0;          // each column block of a body beyond four
+  double column_cycles = 0;          // each further column block of a body
   double credit_cycles = 0;          // where x slots are used again
   double reference_step_cycles = 0;  // of the reference kernel
   double semaphore_exit_cycles = 0;  // each semaphore, when the kernel ends

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cmm/tpu_kernel.hpp"
+#include "cmm/tpu_simulate.hpp"
 
 namespace cmm::tpu {
 
@@ -26,6 +26,9 @@ struct EmitOptions {
   int mosaic_version = 8;  // 7 to 20; 8 is taken by libtpu 0.0.24 and later
   bool bytecode = false;   // the body as MLIR bytecode in the module, instead of as text
   Wrapper wrapper = Wrapper::kSdy;
+  // The compiler's own checks, while the kernel runs, that copies lie inside of their buffers: some
+  // 20 cycles each. Kernels are made of schedules that are proved, so they find nothing.
+  bool bounds_checks = false;
 };
 
 struct Emitted {
@@ -35,7 +38,7 @@ struct Emitted {
   std::string module;  // StableHLO
   // Of each line of the body, from 1 on: what it is for, or "".
   std::vector<std::string> notes_of_lines;
-  double seconds = 0;  // that emission took
+  double seconds = 0;  // of processor time that emission took
 };
 Emitted emit_kernel(const Problem& problem, const Chip& chip, const KernelOptions& kernel = {},
                     const EmitOptions& options = {});
@@ -75,6 +78,8 @@ struct ScheduleBlock {
   std::int64_t cycles = 0;
   std::int64_t num_products = 0;  // 0: control
   double mxu_busy = 0;            // 0 .. 1
+  double model_cycles = 0;        // of a product, by the simulator's model; 0: not known
+  int body = -1;                  // of the wavefront kernel's parameters
 };
 struct CompileReport {
   std::vector<ScheduleBlock> blocks;  // of the loop of the steps
@@ -118,5 +123,23 @@ struct DevicePlace {
 // it, where the devices fill a box that has such rings. Throws Error(kInvalidArgument): two at one
 // place, places that are too far apart, a ring size that does not divide.
 std::vector<int> ring_order(const std::vector<DevicePlace>& devices, int ring_size);
+
+// What the compiler makes of one of the best candidates of a search.
+struct VerifiedCandidate {
+  std::string parameters;
+  double model_seconds = 0;
+  double seconds = 0;  // the same with the cycles of the compiler's schedule; 0: refused
+  CompileReport report;
+  std::string refused;  // why it does not compile; or empty
+};
+struct VerifiedTuning {
+  Tuned tuned;  // the best by the compiler's cycles: `seconds` are by them, too
+  std::vector<VerifiedCandidate> candidates;  // in the order of model_seconds
+};
+// tune(), and then a compile of the best `num_compiled` candidates that differ in what their steps
+// multiply. Throws as compile_kernel(), for a missing libtpu before the search; where libtpu
+// refuses some of the candidates the others go on, where it refuses all the error is the first's.
+VerifiedTuning tune_verified(const Problem& problem, const Chip& chip, int num_compiled = 3,
+                             const TuneOptions& options = {}, const CompileOptions& compile = {});
 
 }  // namespace cmm::tpu

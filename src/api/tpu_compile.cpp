@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <optional>
 
 #include "api/tpu_kernels.hpp"
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
 #include "sim/tile_walk.hpp"
@@ -34,29 +34,60 @@ emit::Wrapper wrapper_of(const EmitOptions& options) {
 }
 emit::BodyOptions body_options(const EmitOptions& options) {
   return {.version = options.mosaic_version,
-          .form = options.bytecode ? emit::BodyForm::kBytecode : emit::BodyForm::kText};
+          .form = options.bytecode ? emit::BodyForm::kBytecode : emit::BodyForm::kText,
+          .bounds_checks = options.bounds_checks};
 }
 
-// Of the block of statements whose products take longest, by the simulator's model.
-double largest_product(const Kernel& kernel, const Chip& chip, const Block& block) {
-  double largest = 0, here = 0;
-  std::int64_t widest = 0;
+// Of each block of statements that multiplies what it takes by the simulator's model, in order.
+void add_products(const Kernel& kernel, const Chip& chip, const Block& block,
+                  std::vector<double>& products) {
+  double here = 0, fill = 0;
   const auto type = [&](Vector vector) -> const VectorType& {
     return kernel.program.vectors[static_cast<std::size_t>(vector.id)];
   };
   for (const Statement& statement : block) {
     if (const auto* matmul = std::get_if<Matmul>(&statement.what)) {
       const VectorType& lhs = type(matmul->lhs);
-      const VectorType& sums = type(matmul->result);
-      here += sim::op_cycles(chip, lhs.element, static_cast<double>(lhs.shape[0]),
-                             static_cast<double>(lhs.shape[1]), static_cast<double>(sums.shape[1]));
-      widest = std::max(widest, sums.shape[1]);
+      const auto rows = static_cast<double>(lhs.shape[0]);
+      const auto cols = static_cast<double>(type(matmul->result).shape[1]);
+      here += sim::op_cycles(chip, lhs.element, rows, static_cast<double>(lhs.shape[1]), cols);
+      fill = std::max(fill, sim::fill_cycles(chip, lhs.element, rows, cols));
     }
-    if (const Block* inner = body_of(statement))
-      largest = std::max(largest, largest_product(kernel, chip, *inner));
+    if (const Block* inner = body_of(statement)) add_products(kernel, chip, *inner, products);
   }
-  if (here > 0) here += widest > 512 ? chip.wide_block_cycles : chip.block_cycles;
-  return std::max(largest, here);
+  if (here > 0) products.push_back(here + fill);
+}
+
+// The bodies of a wavefront kernel that its table uses; it has code for no others.
+std::vector<int> bodies_of(const Kernel& kernel) {
+  std::vector<int> bodies;
+  for (const TableLayout::Field& field : kernel.table_layout.fields) {
+    if (field.body >= 0 && (bodies.empty() || bodies.back() != field.body)) {
+      bodies.push_back(field.body);
+    }
+  }
+  return bodies;
+}
+
+// The compiler keeps the order of blocks; where it has made more or fewer of them than the program
+// has, what they are is not known.
+void name_products(const Kernel& kernel, const Chip& chip, CompileReport& report) {
+  std::vector<double> products;
+  add_products(kernel, chip, kernel.program.body, products);
+  if (products.empty()) return;
+  report.model_cycles = std::llround(*std::max_element(products.begin(), products.end()));
+  const auto num_blocks = std::ranges::count_if(
+      report.blocks, [](const auto& block) { return block.num_products > 0; });
+  if (num_blocks != std::ssize(products)) return;
+  const std::vector<int> bodies = bodies_of(kernel);
+  std::size_t i = 0;
+  for (ScheduleBlock& block : report.blocks) {
+    if (block.num_products == 0) continue;
+    block.model_cycles = products[i];
+    // Where k is cut a body has two blocks.
+    if (!bodies.empty()) block.body = bodies[i * bodies.size() / products.size()];
+    ++i;
+  }
 }
 
 CompileReport report_of(const aot::ScheduleReport& schedule) {
@@ -122,7 +153,7 @@ Emitted emit_kernel(const Problem& problem, const Chip& chip, const KernelOption
                     const EmitOptions& options) {
   const Kernel made = make_kernel(problem, whole_device(chip), kernel).kernel;
   aot::check_kernel(made, chip);
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = thread_cpu_seconds();
   emit::CustomCall call = emit::custom_call(made.program, chip, body_options(options));
   Emitted emitted{.name = made.program.name,
                   .body = {},
@@ -130,7 +161,7 @@ Emitted emit_kernel(const Problem& problem, const Chip& chip, const KernelOption
                   .module = {},
                   .notes_of_lines = {}};
   emitted.module = emit::stablehlo_module(made, emitted.config, {.wrapper = wrapper_of(options)});
-  emitted.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  emitted.seconds = thread_cpu_seconds() - begin;
   emitted.body = std::move(call.body.text);
   for (const int note : call.body.notes_of_lines) {
     emitted.notes_of_lines.push_back(note < 0 ? ""
@@ -184,8 +215,7 @@ Compilation compile_kernel(const Problem& problem, const Chip& chip, const Kerne
   compilation.seconds = compiled.seconds;
   if (dump) {
     compilation.report = report_of(aot::read_schedule(dump->path()));
-    compilation.report.model_cycles = static_cast<std::int64_t>(
-        std::lround(largest_product(made.kernel, chip, made.kernel.program.body)));
+    name_products(made.kernel, chip, compilation.report);
   }
   return compilation;
 }

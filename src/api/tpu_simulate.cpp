@@ -1,13 +1,12 @@
 #include "cmm/tpu_simulate.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <string>
 
 #include "api/tpu_kernels.hpp"
-#include "api/tpu_machine.hpp"
 #include "api/tpu_reference.hpp"
+#include "api/tpu_setting.hpp"
 #include "base/text.hpp"
 #include "cmm/error.hpp"
 #include "schedule/tile_needs.hpp"
@@ -18,33 +17,6 @@
 
 namespace cmm::tpu {
 namespace {
-
-// What the schedules share: the problem of one core on its machine.
-struct Setting {
-  Problem problem;
-  Problem of_core;
-  Chip chip;
-  sim::TileProblem tiles;
-  Bound bound;
-  bool timeline = false;
-};
-
-Setting setting_of(const Problem& problem, const Chip& chip, const MachineOptions& machine) {
-  check(problem);
-  Setting setting;
-  setting.problem = problem;
-  setting.of_core = problem_of_core(problem, chip);
-  setting.chip = chip;
-  setting.tiles = tile_problem(setting.of_core, chip, ring_machine(problem, chip, machine));
-  const sim::TileBound bound =
-      sim::bound(setting.tiles, {.m = problem.m,
-                                 .k = problem.k,
-                                 .cols = std::accumulate(setting.of_core.n.begin(),
-                                                         setting.of_core.n.end(), std::int64_t{0}) /
-                                         problem.num_devices()});
-  setting.bound = {bound.seconds(), bound.mxu_seconds, bound.link_seconds, bound.hbm_seconds};
-  return setting;
-}
 
 KernelTimes kernel_times(const Setting& setting, Schedule schedule, const sim::TileTimes& walked) {
   KernelTimes times;
@@ -190,20 +162,6 @@ Simulation simulate(const Problem& problem, const Chip& chip, const SimulateOpti
     throw Error(ErrorCode::kUnsupported, refusal(simulation, simulation.chosen));
   }
   return simulation;
-}
-
-Tuned tune(const Problem& problem, const Chip& chip, const TuneOptions& options) {
-  const Setting setting =
-      setting_of(problem, chip,
-                 {.slice = options.slice, .copy_bytes_per_second = options.copy_bytes_per_second});
-  const double planned_seconds = sim::plan_tiles(setting.tiles).times.seconds;
-  const sim::TilePlan best =
-      sim::search_tiles(setting.tiles, sim::best_tiles(setting.tiles),
-                        {.seed = options.seed, .num_candidates = options.num_candidates});
-  return {.parameters = sim::to_text(best.parameters),
-          .seconds = best.times.seconds,
-          .planned_seconds = planned_seconds,
-          .bound = setting.bound};
 }
 
 }  // namespace cmm::tpu

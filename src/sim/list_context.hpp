@@ -50,7 +50,7 @@ struct ListContext {
   }
   // Of a step that multiplies.
   double step_seconds(int body) const {
-    const double cycles = product_cycles(machine, shape, body) + fill_cycles(machine.chip, shape);
+    const double cycles = product_cycles(machine, shape, body) + fill_cycles(machine, shape, body);
     return cycles / machine.chip.clock_hz + control_seconds;
   }
 

@@ -17,7 +17,6 @@ using Kind = ReferenceAction::Kind;
 using Copies = std::vector<int>;
 
 // Of one basic block the compiler makes: wider ones fill and drain the MXU more slowly.
-constexpr std::int64_t kWideCols = 512;
 // To move an accumulator's 1024 elements and clear them.
 constexpr double kDrainCycles = 0.75;
 
@@ -133,9 +132,10 @@ class ReferenceWalker {
   void multiply(const ReferenceAction& action) {
     const double begin = engine_.now();
     const auto rows = static_cast<double>(problem_.shard_rows);
-    spend(problem_.bn > kWideCols ? chip_.wide_block_cycles : chip_.block_cycles,
+    const tpu::Element element = problem_.machine.elements.operand;
+    spend(fill_cycles(chip_, element, rows, static_cast<double>(problem_.bn)),
           times_.control_seconds);
-    spend(op_cycles(chip_, problem_.machine.elements.operand, rows,
+    spend(op_cycles(chip_, element, rows,
                     static_cast<double>(problem_.bk), static_cast<double>(problem_.bn)),
           times_.mxu_seconds);
     if (shape_.grid_k > 1 && action.k_block == shape_.grid_k - 1)

@@ -107,7 +107,7 @@ double least_stream_seconds(const TileProblem& problem, const schedule::TileShap
                             TileOrder order) {
   const TileMachine& machine = problem.machine;
   const std::int64_t sets = shape.num_devices * shape.num_groups() / shape.bodies[0].groups;
-  const double cycles = product_cycles(machine, shape, 0) + fill_cycles(machine.chip, shape);
+  const double cycles = product_cycles(machine, shape, 0) + fill_cycles(machine, shape, 0);
   const auto steps = static_cast<double>(sets * shape.num_blocks() * shape.num_k_blocks());
   const bool x_major = order == TileOrder::kXMajor;
   const std::int64_t cols = std::accumulate(shape.cols.begin(), shape.cols.end(), std::int64_t{0});

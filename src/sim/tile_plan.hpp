@@ -73,5 +73,9 @@ struct SearchOptions {
   int num_candidates = 20000;
 };
 TilePlan search_tiles(const TileProblem& problem, TilePlan start, const SearchOptions& options);
+// The same search's `num_plans` best, the best first, of which no two multiply the same tiles in
+// the same bodies: there is one for each way to make the products that is worth a closer look.
+std::vector<TilePlan> search_best_tiles(const TileProblem& problem, TilePlan start,
+                                        const SearchOptions& options, int num_plans);
 
 }  // namespace cmm::sim

@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "base/integers.hpp"
 #include "sim/tile_plan.hpp"
@@ -24,22 +25,26 @@ constexpr int kNumRuns = 4;
 
 class Search {
  public:
-  Search(const TileProblem& problem, TilePlan start, const SearchOptions& options)
-      : problem_(problem), options_(options), random_(options.seed), best_(std::move(start)) {}
+  Search(const TileProblem& problem, TilePlan start, const SearchOptions& options, int num_plans)
+      : problem_(problem),
+        options_(options),
+        num_plans_(static_cast<std::size_t>(num_plans)),
+        random_(options.seed) {
+    best_.push_back(std::move(start));
+  }
 
-  // The first run starts from what is known, the others anywhere.
-  TilePlan run() {
+  // The first run starts from what is known, the others anywhere. The best comes first.
+  std::vector<TilePlan> run() {
     const int each = std::max(options_.num_candidates / kNumRuns, 1);
     for (int tried = 0; tried < options_.num_candidates; tried += each) {
-      TileParameters start = best_.parameters;
+      const TileParameters& best = best_.front().parameters;
+      TileParameters start = best;
       if (tried > 0) {
-        start = parameters_of(
-            problem_,
-            {.memory = {best_.parameters.x_home, best_.parameters.x_bytes, best_.parameters.passes},
-             .side_rows = one_of<std::int64_t>({64, 64, 128}),
-             .pieces = one_of<std::int64_t>({1, 2, 4}),
-             .mxu_tiles = one_of<std::int64_t>({1, 1, 2}),
-             .bodies = below(8)});
+        start = parameters_of(problem_, {.memory = {best.x_home, best.x_bytes, best.passes},
+                                         .side_rows = one_of<std::int64_t>({64, 64, 128}),
+                                         .pieces = one_of<std::int64_t>({1, 2, 4}),
+                                         .mxu_tiles = one_of<std::int64_t>({1, 1, 2}),
+                                         .bodies = below(8)});
       }
       anneal(start, std::min(each, options_.num_candidates - tried));
     }
@@ -60,11 +65,37 @@ class Search {
       const double temperature = kFirstTemperature * here * (1 - i / (kCoolAfter * num_candidates));
       const bool accepted =
           here <= seconds || (temperature > 0 && std::exp((seconds - here) / temperature) > unit());
-      if (here < best_.times.seconds) best_ = *std::move(scheduled.plan);
+      keep(*std::move(scheduled.plan));
       if (!accepted) continue;
       current = tried;
       seconds = here;
     }
+  }
+
+  static bool same_products(const TilePlan& a, const TilePlan& b) {
+    const auto same_body = [](const TileBody& one, const TileBody& other) {
+      return one.groups == other.groups && one.blocks == other.blocks && one.free == other.free;
+    };
+    const TileParameters &p = a.parameters, &q = b.parameters;
+    return p.side_rows == q.side_rows && p.block_cols == q.block_cols && p.block_k == q.block_k &&
+           std::ranges::equal(p.bodies, q.bodies, same_body);
+  }
+
+  // Of those with the same products the fastest, and of those the `num_plans_` fastest.
+  void keep(TilePlan plan) {
+    const double seconds = plan.times.seconds;
+    const auto is_slower = [seconds](const TilePlan& other) {
+      return other.times.seconds > seconds;
+    };
+    auto like = std::ranges::find_if(
+        best_, [&plan](const TilePlan& other) { return same_products(other, plan); });
+    if (like != best_.end() && !is_slower(*like)) return;
+    if (like == best_.end() && best_.size() == num_plans_) {
+      if (!is_slower(best_.back())) return;
+      like = best_.end() - 1;
+    }
+    if (like != best_.end()) best_.erase(like);
+    best_.insert(std::ranges::find_if(best_, is_slower), std::move(plan));
   }
 
   // The standard library's distributions differ between implementations, the engine does not.
@@ -154,14 +185,20 @@ class Search {
 
   const TileProblem& problem_;
   const SearchOptions& options_;
+  const std::size_t num_plans_;
   std::mt19937_64 random_;
-  TilePlan best_;
+  std::vector<TilePlan> best_;
 };
 
 }  // namespace
 
 TilePlan search_tiles(const TileProblem& problem, TilePlan start, const SearchOptions& options) {
-  return Search(problem, std::move(start), options).run();
+  return std::move(search_best_tiles(problem, std::move(start), options, 1).front());
+}
+
+std::vector<TilePlan> search_best_tiles(const TileProblem& problem, TilePlan start,
+                                        const SearchOptions& options, int num_plans) {
+  return Search(problem, std::move(start), options, num_plans).run();
 }
 
 }  // namespace cmm::sim

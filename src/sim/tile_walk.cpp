@@ -36,8 +36,11 @@ class Walker {
         options_(options),
         works_(machine, schedule.shape),
         engine_(engine_rates(machine)),
-        control_seconds_(control_cycles(machine.chip, shape_, schedule::count_fields(schedule)) /
-                         machine.chip.clock_hz) {
+        control_seconds_(
+            (options.cycles != nullptr
+                 ? options.cycles->control
+                 : control_cycles(machine.chip, shape_, schedule::count_fields(schedule))) /
+            machine.chip.clock_hz) {
     for (const TileBody& body : shape_.bodies) stores_.emplace_back(body.out_slots);
     x_loads_.resize(shape_.x_slots);
     y_loads_.resize(shape_.y_slots);
@@ -95,8 +98,12 @@ class Walker {
   void multiply(const TileStep& step) {
     const tpu::Chip& chip = machine_.chip;
     const double begin = engine_.now();
-    spend(fill_cycles(chip, shape_) / chip.clock_hz, times_.control_seconds);
-    spend(product_cycles(machine_, shape_, step.body) / chip.clock_hz, times_.mxu_seconds);
+    const double cycles = product_cycles(machine_, shape_, step.body);
+    const double fill = options_.cycles != nullptr
+                            ? std::max(0.0, options_.cycles->products[step.body] - cycles)
+                            : fill_cycles(machine_, shape_, step.body);
+    spend(fill / chip.clock_hz, times_.control_seconds);
+    spend(cycles / chip.clock_hz, times_.mxu_seconds);
     if (!options_.spans) return;
     const TileOp& op = step.ops.front();
     const bool one_hop =
@@ -230,16 +237,30 @@ double op_cycles(const tpu::Chip& chip, tpu::Element element, double rows, doubl
          chip.mxu_rate[static_cast<std::size_t>(element)];
 }
 
+namespace {
+
+double rows_of(const TileShape& shape, int body) {
+  return static_cast<double>(2 * shape.bodies[body].groups * shape.side_rows);
+}
+
+}  // namespace
+
 double product_cycles(const TileMachine& machine, const TileShape& shape, int body) {
   const TileBody& what = shape.bodies[body];
-  const auto rows = static_cast<double>(2 * what.groups * shape.side_rows);
-  return what.blocks * op_cycles(machine.chip, machine.elements.operand, rows,
+  return what.blocks * op_cycles(machine.chip, machine.elements.operand, rows_of(shape, body),
                                  static_cast<double>(shape.block_k),
                                  static_cast<double>(shape.block_cols));
 }
 
-double fill_cycles(const tpu::Chip& chip, const TileShape& shape) {
-  return shape.block_cols > kWideCols ? chip.wide_block_cycles : chip.block_cycles;
+double fill_cycles(const tpu::Chip& chip, tpu::Element element, double rows, double cols) {
+  const double last = std::min(rows * chip.mxu_cycles_per_row, chip.mxu_push_cycles) /
+                      chip.mxu_rate[static_cast<std::size_t>(element)];
+  return (cols > kWideCols ? chip.wide_block_cycles : chip.block_cycles) + last;
+}
+
+double fill_cycles(const TileMachine& machine, const TileShape& shape, int body) {
+  return fill_cycles(machine.chip, machine.elements.operand, rows_of(shape, body),
+                     static_cast<double>(shape.block_cols));
 }
 
 double control_cycles(const tpu::Chip& chip, const TileShape& shape,
@@ -249,9 +270,9 @@ double control_cycles(const tpu::Chip& chip, const TileShape& shape,
   return chip.step_cycles + chip.body_cycles * beyond(num_bodies, 1) +
          chip.send_cycles * beyond(fields.sends, 1) +
          chip.load_cycles * (beyond(fields.x_loads, 1) + beyond(fields.y_loads * shape.y_parts, 1) +
-                             fields.x_stores) +
+                             2 * fields.x_stores) +
          chip.store_cycles * beyond(fields.out_groups, 1) +
-         chip.column_cycles * beyond(fields.wide_blocks, 4) +
+         chip.column_cycles * beyond(fields.wide_blocks, 1) +
          (shape.needs_credits() ? chip.credit_cycles : 0);
 }
 

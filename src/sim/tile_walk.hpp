@@ -43,8 +43,15 @@ struct TileTimes : tpu::DeviceTimes {
   std::vector<TileSpan> spans;  // where asked for
 };
 
+// What steps take by the compiler's own schedule of the kernel, in the place of the model's cycles.
+struct StepCycles {
+  std::vector<double> products;  // of each body, filling and draining the MXU included
+  double control = 0;
+};
+
 struct WalkOptions {
   bool spans = false;
+  const StepCycles* cycles = nullptr;  // null: the model's
 };
 TileTimes walk(const schedule::TileSchedule& schedule, const TileMachine& machine,
                const WalkOptions& options = {});
@@ -54,8 +61,10 @@ double op_cycles(const tpu::Chip& chip, tpu::Element element, double rows, doubl
 // Of one step's product of this body over one k block, without filling and draining the MXU.
 double product_cycles(const TileMachine& machine, const schedule::TileShape& shape, int body);
 
-// What filling and draining it takes, once in a step.
-double fill_cycles(const tpu::Chip& chip, const schedule::TileShape& shape);
+// What filling and draining the MXU takes, once in a step: of a product of so many rows, and of one
+// step's product of this body.
+double fill_cycles(const tpu::Chip& chip, tpu::Element element, double rows, double cols);
+double fill_cycles(const TileMachine& machine, const schedule::TileShape& shape, int body);
 
 // Control of a step: Chip's cycles for what a row of the table has fields for.
 double control_cycles(const tpu::Chip& chip, const schedule::TileShape& shape,

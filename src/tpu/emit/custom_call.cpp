@@ -40,9 +40,30 @@ std::string memory_space_colors(const Program& program) {
              inputs, "]");
 }
 
+// Bytes of the largest left operand and the largest sums of a product. Narrow types may be widened
+// to bf16.
+struct Largest {
+  std::int64_t operand = 0, sums = 0;
+};
+Largest largest_of(const Program& program) {
+  const auto bytes = [&](Vector vector, int least) {
+    const VectorType& type = program.vectors[static_cast<std::size_t>(vector.id)];
+    return num_elements(type.shape) * std::max(element_bytes(type.element), least);
+  };
+  Largest largest;
+  for_each_statement(program.body, [&](const Statement& statement, int) {
+    const auto* matmul = std::get_if<Matmul>(&statement.what);
+    if (matmul == nullptr) return;
+    largest.operand = std::max(largest.operand, bytes(matmul->lhs, element_bytes(Element::kBF16)));
+    largest.sums = std::max(largest.sums, bytes(matmul->result, 1));
+  });
+  return largest;
+}
+
 bool communicates(const Program& program) { return program.num_devices > 1; }
 
-std::string config_json(const Program& program, const Chip& chip, std::string_view body) {
+std::string config_json(const Program& program, const Chip& chip, std::string_view body,
+                        bool bounds_checks) {
   std::string json = cat("{\"custom_call_config\": {\"body\": \"", base64(body), "\"");
   if (communicates(program)) json += ", \"has_communication\": true";
   if (program.collective_id) json += cat(", \"collective_id\": ", *program.collective_id);
@@ -50,6 +71,7 @@ std::string config_json(const Program& program, const Chip& chip, std::string_vi
               ", \"transcendentals\": 0, \"bytes_accessed\": ", program.cost.hbm_bytes,
               ", \"remote_bytes_transferred\": ", program.cost.remote_bytes, "}");
   json += ", \"serialization_format\": 1, \"needs_layout_passes\": true, ";
+  if (!bounds_checks) json += "\"disable_bounds_checks\": true, ";
   json += memory_space_colors(program);
   json += cat("}, \"scoped_memory_configs\": [{\"memory_space\": 1, \"offset\": 0, \"size\": ",
               scoped_vmem_bytes(program, chip), "}]}");
@@ -59,13 +81,10 @@ std::string config_json(const Program& program, const Chip& chip, std::string_vi
 }  // namespace
 
 std::int64_t scoped_vmem_bytes(const Program& program, const Chip& chip) {
-  std::int64_t largest = 0;
-  for (const VectorType& type : program.vectors) {
-    if (type.element != Element::kF32 && type.element != Element::kS32) continue;
-    largest = std::max(largest, num_elements(type.shape) * element_bytes(type.element));
-  }
+  const Largest largest = largest_of(program);
   const std::int64_t buffers = vmem_bytes(program, chip);
-  return std::max(buffers, std::min(buffers + largest + 4 * kMiB, chip.vmem_bytes));
+  const std::int64_t spilled = largest.operand + largest.operand / 4 + largest.sums + kMiB;
+  return std::max(buffers, std::min(buffers + spilled, chip.vmem_bytes));
 }
 
 CustomCall custom_call(const Program& program, const Chip& chip, const BodyOptions& options) {
@@ -73,7 +92,8 @@ CustomCall custom_call(const Program& program, const Chip& chip, const BodyOptio
   CustomCall call{.body = mosaic_text(module), .config = {}};
   const bool text = options.form == BodyForm::kText;
   call.config =
-      config_json(program, chip, text ? call.body.text : mosaic_bytecode(module, program.notes));
+      config_json(program, chip, text ? call.body.text : mosaic_bytecode(module, program.notes),
+                  options.bounds_checks);
   return call;
 }
 

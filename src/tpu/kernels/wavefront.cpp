@@ -1,6 +1,7 @@
 #include "tpu/kernels/wavefront.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/integers.hpp"
@@ -107,13 +108,13 @@ class Body {
     build_.loop(constant(0), constant(static_cast<std::int64_t>(num_steps_)), [&](Scalar step) {
       step_ = step;
       row_ = build_.mul(step, constant(context_.code.width));
-      const auto& lanes = context_.code.lanes;
-      const auto after = std::find_if(lanes.begin(), lanes.end(), [](const Lane& lane) {
-        return lane.section == Section::kAfter;
-      });
-      std::for_each(lanes.begin(), after, [&](const Lane& lane) { write_lane(lane); });
-      write_products();
-      std::for_each(after, lanes.end(), [&](const Lane& lane) { write_lane(lane); });
+      for (const Section section : wavefront::kSections) {
+        if (section == Section::kAfter) write_products();
+        read_first_words(section);
+        for (const Lane& lane : context_.code.lanes) {
+          if (lane.section == section) write_lane(lane);
+        }
+      }
     });
     step_ = constant(static_cast<std::int64_t>(num_steps_));
     for (const auto& [lane, words] : context_.code.drain) {
@@ -130,10 +131,21 @@ class Body {
     return build_.read(context_.resources.table, {build_.add(row_, constant(at))});
   }
 
+  // All of a section at once: a read takes some cycles, and the compiler moves none ahead of a
+  // wait.
+  void read_first_words(Section section) {
+    build_.note("which of the next actions the step has", [&] {
+      for (const Lane& lane : context_.code.lanes) {
+        if (lane.section == section) first_words_[lane.at] = read(lane.at);
+      }
+      if (section == Section::kOperands) body_ = read(context_.code.product_at);
+    });
+  }
+
   // Reads the words behind the first only where the first says that there is something to do.
   void write_lane(const Lane& lane) {
     build_.note(cat(lane.name, ": ", wavefront::meaning(lane.kind)), [&] {
-      const Scalar first = read(lane.at);
+      const Scalar first = first_words_.at(lane.at);
       build_.when(build_.at_least(first, constant(0)), [&] {
         ScalarWords words = {{lane.words[0], first}};
         for (std::size_t i = 1; i < lane.words.size(); ++i) {
@@ -150,13 +162,12 @@ class Body {
   }
 
   void write_products() {
-    const Scalar body = read(context_.code.product_at);
     for (std::size_t i = 0; i < context_.code.product_words.size(); ++i) {
       if (context_.code.product_words[i].empty()) continue;
       const int number = static_cast<int>(i);
       build_.note(
           cat("product of body ", number, ": multiplies groups of x with blocks of y"), [&] {
-            build_.when(build_.equal(body, constant(number)), [&] { write_product_of(number); });
+            build_.when(build_.equal(body_, constant(number)), [&] { write_product_of(number); });
           });
     }
   }
@@ -190,7 +201,8 @@ class Body {
   Builder& build_;
   Actions actions_;
   const std::size_t num_steps_;
-  Scalar step_, row_;
+  Scalar step_, row_, body_;
+  std::map<int, Scalar> first_words_;  // of a lane, by its place
 };
 
 TableLayout layout_of(const Code& code) {

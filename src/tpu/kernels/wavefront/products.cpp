@@ -21,11 +21,10 @@ class Product {
   enum class Sums { kOnly, kFirst, kMiddle, kLast };  // of the k blocks of a product
 
   void write(Sums sums) {
-    Vector lhs;
     for (int block = 0; block < body_.blocks; ++block) {
-      if (body_.free || block == 0) {
-        lhs = load_x(words_.at(body_.free ? cat("x slot ", block) : "x slot"));
-      }
+      // Loaded again for each op of a rectangle: where several ops have one value of x, the
+      // compiler keeps a copy of it in VMEM, as large as the groups, as spilled registers.
+      const Vector lhs = load_x(words_.at(body_.free ? cat("x slot ", block) : "x slot"));
       const Vector product = build_.matmul(lhs, load_y(words_.at(cat("y slot ", block))),
                                            context_.options.rhs_transposed);
       add(product, block, sums);

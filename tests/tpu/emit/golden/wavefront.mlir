@@ -11,17 +11,17 @@ module attributes {stable_mosaic.version = 8 : i64} {
     %7 = "stable_mosaic.arith.constant"() {value = 4 : i32} : () -> i32
     %8 = "stable_mosaic.arith.constant"() {value = 26 : i32} : () -> i32
     %9 = "stable_mosaic.arith.constant"() {value = 3 : i32} : () -> i32
-    %10 = "stable_mosaic.arith.constant"() {value = 5 : i32} : () -> i32
-    %11 = "stable_mosaic.arith.constant"() {value = 6 : i32} : () -> i32
-    %12 = "stable_mosaic.arith.constant"() {value = 7 : i32} : () -> i32
-    %13 = "stable_mosaic.arith.constant"() {value = 8 : i32} : () -> i32
-    %14 = "stable_mosaic.arith.constant"() {value = 9 : i32} : () -> i32
-    %15 = "stable_mosaic.arith.constant"() {value = 10 : i32} : () -> i32
-    %16 = "stable_mosaic.arith.constant"() {value = 11 : i32} : () -> i32
-    %17 = "stable_mosaic.arith.constant"() {value = 12 : i32} : () -> i32
-    %18 = "stable_mosaic.arith.constant"() {value = 13 : i32} : () -> i32
-    %19 = "stable_mosaic.arith.constant"() {value = 14 : i32} : () -> i32
-    %20 = "stable_mosaic.arith.constant"() {value = 15 : i32} : () -> i32
+    %10 = "stable_mosaic.arith.constant"() {value = 8 : i32} : () -> i32
+    %11 = "stable_mosaic.arith.constant"() {value = 13 : i32} : () -> i32
+    %12 = "stable_mosaic.arith.constant"() {value = 15 : i32} : () -> i32
+    %13 = "stable_mosaic.arith.constant"() {value = 5 : i32} : () -> i32
+    %14 = "stable_mosaic.arith.constant"() {value = 6 : i32} : () -> i32
+    %15 = "stable_mosaic.arith.constant"() {value = 7 : i32} : () -> i32
+    %16 = "stable_mosaic.arith.constant"() {value = 9 : i32} : () -> i32
+    %17 = "stable_mosaic.arith.constant"() {value = 10 : i32} : () -> i32
+    %18 = "stable_mosaic.arith.constant"() {value = 11 : i32} : () -> i32
+    %19 = "stable_mosaic.arith.constant"() {value = 12 : i32} : () -> i32
+    %20 = "stable_mosaic.arith.constant"() {value = 14 : i32} : () -> i32
     %21 = "stable_mosaic.arith.constant"() {value = 16 : i32} : () -> i32
     %22 = "stable_mosaic.arith.constant"() {value = 17 : i32} : () -> i32
     %23 = "stable_mosaic.arith.constant"() {value = 18 : i32} : () -> i32
@@ -42,8 +42,14 @@ module attributes {stable_mosaic.version = 8 : i64} {
       %34 = "stable_mosaic.arith.muli"(%arg15, %8) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
       %35 = "stable_mosaic.arith.index_cast"(%34) : (i32) -> index
       %36 = "stable_mosaic.memref.load"(%arg0, %35) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-      %37 = "stable_mosaic.arith.cmpi"(%36, %6) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%37) ({
+      %37 = "stable_mosaic.arith.addi"(%34, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %38 = "stable_mosaic.arith.index_cast"(%37) : (i32) -> index
+      %39 = "stable_mosaic.memref.load"(%arg0, %38) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+      %40 = "stable_mosaic.arith.addi"(%34, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %41 = "stable_mosaic.arith.index_cast"(%40) : (i32) -> index
+      %42 = "stable_mosaic.memref.load"(%arg0, %41) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+      %43 = "stable_mosaic.arith.cmpi"(%36, %6) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%43) ({
         "stable_mosaic.tpu.sem_wait"(%0, %4) : (memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
         "stable_mosaic.tpu.sem_signal"(%arg7, %1, %5) {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : (memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>, i32, i32) -> ()
         "stable_mosaic.tpu.sem_signal"(%arg7, %1, %5) {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : (memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>, i32, i32) -> ()
@@ -52,28 +58,22 @@ module attributes {stable_mosaic.version = 8 : i64} {
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %38 = "stable_mosaic.arith.addi"(%34, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %39 = "stable_mosaic.arith.index_cast"(%38) : (i32) -> index
-      %40 = "stable_mosaic.memref.load"(%arg0, %39) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-      %41 = "stable_mosaic.arith.cmpi"(%40, %6) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%41) ({
-        %42 = "stable_mosaic.tpu.memref_slice"(%arg1, %6, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
-        %43 = "stable_mosaic.tpu.memref_slice"(%arg1, %6, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
-        %44 = "stable_mosaic.tpu.memref_slice"(%arg9, %40) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %45 = "stable_mosaic.tpu.memref_squeeze"(%44) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.wait_dma2"(%45, %42, %43, %5) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<hbm>>, i32) -> ()
+      %44 = "stable_mosaic.arith.cmpi"(%39, %6) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%44) ({
+        %45 = "stable_mosaic.tpu.memref_slice"(%arg1, %6, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+        %46 = "stable_mosaic.tpu.memref_slice"(%arg1, %6, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+        %47 = "stable_mosaic.tpu.memref_slice"(%arg9, %39) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %48 = "stable_mosaic.tpu.memref_squeeze"(%47) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.wait_dma2"(%48, %45, %46, %5) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<hbm>>, i32) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %46 = "stable_mosaic.arith.addi"(%34, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %47 = "stable_mosaic.arith.index_cast"(%46) : (i32) -> index
-      %48 = "stable_mosaic.memref.load"(%arg0, %47) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-      %49 = "stable_mosaic.arith.cmpi"(%48, %6) {predicate = 5 : i64} : (i32, i32) -> i1
+      %49 = "stable_mosaic.arith.cmpi"(%42, %6) {predicate = 5 : i64} : (i32, i32) -> i1
       "stable_mosaic.scf.if"(%49) ({
         %50 = "stable_mosaic.tpu.memref_slice"(%arg1, %6, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
         %51 = "stable_mosaic.tpu.memref_slice"(%arg1, %6, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
-        %52 = "stable_mosaic.tpu.memref_slice"(%arg11, %48) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %52 = "stable_mosaic.tpu.memref_slice"(%arg11, %42) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         %53 = "stable_mosaic.tpu.memref_squeeze"(%52) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         "stable_mosaic.tpu.wait_dma2"(%53, %50, %51, %5) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<hbm>>, i32) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
@@ -83,107 +83,107 @@ module attributes {stable_mosaic.version = 8 : i64} {
       %54 = "stable_mosaic.arith.addi"(%34, %9) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
       %55 = "stable_mosaic.arith.index_cast"(%54) : (i32) -> index
       %56 = "stable_mosaic.memref.load"(%arg0, %55) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-      %57 = "stable_mosaic.arith.cmpi"(%56, %6) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%57) ({
-        %58 = "stable_mosaic.arith.addi"(%34, %7) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %59 = "stable_mosaic.arith.index_cast"(%58) : (i32) -> index
-        %60 = "stable_mosaic.memref.load"(%arg0, %59) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-        %61 = "stable_mosaic.arith.addi"(%34, %10) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %62 = "stable_mosaic.arith.index_cast"(%61) : (i32) -> index
-        %63 = "stable_mosaic.memref.load"(%arg0, %62) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-        %64 = "stable_mosaic.arith.addi"(%34, %11) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %65 = "stable_mosaic.arith.index_cast"(%64) : (i32) -> index
-        %66 = "stable_mosaic.memref.load"(%arg0, %65) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-        %67 = "stable_mosaic.arith.addi"(%34, %12) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %57 = "stable_mosaic.arith.addi"(%34, %10) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %58 = "stable_mosaic.arith.index_cast"(%57) : (i32) -> index
+      %59 = "stable_mosaic.memref.load"(%arg0, %58) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+      %60 = "stable_mosaic.arith.addi"(%34, %11) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %61 = "stable_mosaic.arith.index_cast"(%60) : (i32) -> index
+      %62 = "stable_mosaic.memref.load"(%arg0, %61) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+      %63 = "stable_mosaic.arith.addi"(%34, %12) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %64 = "stable_mosaic.arith.index_cast"(%63) : (i32) -> index
+      %65 = "stable_mosaic.memref.load"(%arg0, %64) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+      %66 = "stable_mosaic.arith.cmpi"(%56, %6) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%66) ({
+        %67 = "stable_mosaic.arith.addi"(%34, %7) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %68 = "stable_mosaic.arith.index_cast"(%67) : (i32) -> index
         %69 = "stable_mosaic.memref.load"(%arg0, %68) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-        %70 = "stable_mosaic.arith.muli"(%56, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %71 = "stable_mosaic.tpu.memref_slice"(%arg1, %70, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
-        %72 = "stable_mosaic.tpu.memref_slice"(%arg8, %66) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %73 = "stable_mosaic.tpu.memref_squeeze"(%72) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %74 = "stable_mosaic.arith.muli"(%63, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %75 = "stable_mosaic.tpu.memref_slice"(%arg4, %74, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %76 = "stable_mosaic.tpu.memref_squeeze"(%75) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %77 = "stable_mosaic.tpu.memref_slice"(%arg9, %69) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %78 = "stable_mosaic.tpu.memref_squeeze"(%77) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.enqueue_dma"(%71, %73, %76, %78, %5) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
+        %70 = "stable_mosaic.arith.addi"(%34, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %71 = "stable_mosaic.arith.index_cast"(%70) : (i32) -> index
+        %72 = "stable_mosaic.memref.load"(%arg0, %71) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+        %73 = "stable_mosaic.arith.addi"(%34, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %74 = "stable_mosaic.arith.index_cast"(%73) : (i32) -> index
+        %75 = "stable_mosaic.memref.load"(%arg0, %74) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+        %76 = "stable_mosaic.arith.addi"(%34, %15) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %77 = "stable_mosaic.arith.index_cast"(%76) : (i32) -> index
+        %78 = "stable_mosaic.memref.load"(%arg0, %77) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+        %79 = "stable_mosaic.arith.muli"(%56, %10) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %80 = "stable_mosaic.tpu.memref_slice"(%arg1, %79, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+        %81 = "stable_mosaic.tpu.memref_slice"(%arg8, %75) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %82 = "stable_mosaic.tpu.memref_squeeze"(%81) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %83 = "stable_mosaic.arith.muli"(%72, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %84 = "stable_mosaic.tpu.memref_slice"(%arg4, %83, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %85 = "stable_mosaic.tpu.memref_squeeze"(%84) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %86 = "stable_mosaic.tpu.memref_slice"(%arg9, %78) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %87 = "stable_mosaic.tpu.memref_squeeze"(%86) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.enqueue_dma"(%80, %82, %85, %87, %5) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %79 = "stable_mosaic.arith.addi"(%34, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %80 = "stable_mosaic.arith.index_cast"(%79) : (i32) -> index
-      %81 = "stable_mosaic.memref.load"(%arg0, %80) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-      %82 = "stable_mosaic.arith.cmpi"(%81, %6) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%82) ({
-        %83 = "stable_mosaic.arith.addi"(%34, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %84 = "stable_mosaic.arith.index_cast"(%83) : (i32) -> index
-        %85 = "stable_mosaic.memref.load"(%arg0, %84) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-        %86 = "stable_mosaic.arith.addi"(%34, %15) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %87 = "stable_mosaic.arith.index_cast"(%86) : (i32) -> index
-        %88 = "stable_mosaic.memref.load"(%arg0, %87) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+      %88 = "stable_mosaic.arith.cmpi"(%59, %6) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%88) ({
         %89 = "stable_mosaic.arith.addi"(%34, %16) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %90 = "stable_mosaic.arith.index_cast"(%89) : (i32) -> index
         %91 = "stable_mosaic.memref.load"(%arg0, %90) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
         %92 = "stable_mosaic.arith.addi"(%34, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %93 = "stable_mosaic.arith.index_cast"(%92) : (i32) -> index
         %94 = "stable_mosaic.memref.load"(%arg0, %93) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-        %95 = "stable_mosaic.arith.addi"(%81, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %96 = "stable_mosaic.arith.muli"(%95, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %97 = "stable_mosaic.tpu.memref_slice"(%arg1, %96, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
-        %98 = "stable_mosaic.tpu.memref_slice"(%arg10, %91) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %99 = "stable_mosaic.tpu.memref_squeeze"(%98) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %100 = "stable_mosaic.arith.muli"(%88, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %101 = "stable_mosaic.arith.addi"(%100, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %102 = "stable_mosaic.tpu.memref_slice"(%arg4, %101, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %103 = "stable_mosaic.tpu.memref_squeeze"(%102) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %104 = "stable_mosaic.tpu.memref_slice"(%arg11, %94) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %95 = "stable_mosaic.arith.addi"(%34, %18) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %96 = "stable_mosaic.arith.index_cast"(%95) : (i32) -> index
+        %97 = "stable_mosaic.memref.load"(%arg0, %96) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+        %98 = "stable_mosaic.arith.addi"(%34, %19) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %99 = "stable_mosaic.arith.index_cast"(%98) : (i32) -> index
+        %100 = "stable_mosaic.memref.load"(%arg0, %99) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+        %101 = "stable_mosaic.arith.addi"(%59, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %102 = "stable_mosaic.arith.muli"(%101, %10) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %103 = "stable_mosaic.tpu.memref_slice"(%arg1, %102, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+        %104 = "stable_mosaic.tpu.memref_slice"(%arg10, %97) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         %105 = "stable_mosaic.tpu.memref_squeeze"(%104) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.enqueue_dma"(%97, %99, %103, %105, %5) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
+        %106 = "stable_mosaic.arith.muli"(%94, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %107 = "stable_mosaic.arith.addi"(%106, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %108 = "stable_mosaic.tpu.memref_slice"(%arg4, %107, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %109 = "stable_mosaic.tpu.memref_squeeze"(%108) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %110 = "stable_mosaic.tpu.memref_slice"(%arg11, %100) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %111 = "stable_mosaic.tpu.memref_squeeze"(%110) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.enqueue_dma"(%103, %105, %109, %111, %5) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %106 = "stable_mosaic.arith.addi"(%34, %18) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %107 = "stable_mosaic.arith.index_cast"(%106) : (i32) -> index
-      %108 = "stable_mosaic.memref.load"(%arg0, %107) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-      %109 = "stable_mosaic.arith.cmpi"(%108, %6) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%109) ({
-        %110 = "stable_mosaic.arith.addi"(%34, %19) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %111 = "stable_mosaic.arith.index_cast"(%110) : (i32) -> index
-        %112 = "stable_mosaic.memref.load"(%arg0, %111) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-        %113 = "stable_mosaic.arith.muli"(%112, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %114 = "stable_mosaic.tpu.memref_slice"(%arg1, %113, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
-        %115 = "stable_mosaic.arith.muli"(%108, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %116 = "stable_mosaic.tpu.memref_slice"(%arg4, %115, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %117 = "stable_mosaic.tpu.memref_squeeze"(%116) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %118 = "stable_mosaic.tpu.memref_slice"(%arg12, %108) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %119 = "stable_mosaic.tpu.memref_squeeze"(%118) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.enqueue_dma"(%114, %117, %119) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
-        %120 = "stable_mosaic.arith.addi"(%112, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %121 = "stable_mosaic.arith.muli"(%120, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %122 = "stable_mosaic.tpu.memref_slice"(%arg1, %121, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+      %112 = "stable_mosaic.arith.cmpi"(%62, %6) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%112) ({
+        %113 = "stable_mosaic.arith.addi"(%34, %20) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %114 = "stable_mosaic.arith.index_cast"(%113) : (i32) -> index
+        %115 = "stable_mosaic.memref.load"(%arg0, %114) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+        %116 = "stable_mosaic.arith.muli"(%115, %10) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %117 = "stable_mosaic.tpu.memref_slice"(%arg1, %116, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+        %118 = "stable_mosaic.arith.muli"(%62, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %119 = "stable_mosaic.tpu.memref_slice"(%arg4, %118, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %120 = "stable_mosaic.tpu.memref_squeeze"(%119) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %121 = "stable_mosaic.tpu.memref_slice"(%arg12, %62) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %122 = "stable_mosaic.tpu.memref_squeeze"(%121) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.enqueue_dma"(%117, %120, %122) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
         %123 = "stable_mosaic.arith.addi"(%115, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %124 = "stable_mosaic.tpu.memref_slice"(%arg4, %123, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %125 = "stable_mosaic.tpu.memref_squeeze"(%124) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %126 = "stable_mosaic.tpu.memref_slice"(%arg12, %108) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %127 = "stable_mosaic.tpu.memref_squeeze"(%126) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.enqueue_dma"(%122, %125, %127) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
+        %124 = "stable_mosaic.arith.muli"(%123, %10) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %125 = "stable_mosaic.tpu.memref_slice"(%arg1, %124, %6) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<16x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+        %126 = "stable_mosaic.arith.addi"(%118, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %127 = "stable_mosaic.tpu.memref_slice"(%arg4, %126, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %128 = "stable_mosaic.tpu.memref_squeeze"(%127) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %129 = "stable_mosaic.tpu.memref_slice"(%arg12, %62) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %130 = "stable_mosaic.tpu.memref_squeeze"(%129) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.enqueue_dma"(%125, %128, %130) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %128 = "stable_mosaic.arith.addi"(%34, %20) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %129 = "stable_mosaic.arith.index_cast"(%128) : (i32) -> index
-      %130 = "stable_mosaic.memref.load"(%arg0, %129) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-      %131 = "stable_mosaic.arith.cmpi"(%130, %6) {predicate = 5 : i64} : (i32, i32) -> i1
+      %131 = "stable_mosaic.arith.cmpi"(%65, %6) {predicate = 5 : i64} : (i32, i32) -> i1
       "stable_mosaic.scf.if"(%131) ({
         %132 = "stable_mosaic.arith.addi"(%34, %21) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %133 = "stable_mosaic.arith.index_cast"(%132) : (i32) -> index
         %134 = "stable_mosaic.memref.load"(%arg0, %133) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-        %135 = "stable_mosaic.tpu.memref_slice"(%arg5, %130, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
+        %135 = "stable_mosaic.tpu.memref_slice"(%arg5, %65, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
         %136 = "stable_mosaic.tpu.memref_squeeze"(%135) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
-        %137 = "stable_mosaic.tpu.memref_slice"(%arg13, %130) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %137 = "stable_mosaic.tpu.memref_slice"(%arg13, %65) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         %138 = "stable_mosaic.tpu.memref_squeeze"(%137) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         "stable_mosaic.tpu.enqueue_dma"(%arg2, %136, %138) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<128x128xbf16, #tpu.memory_space<hbm>>, memref<128x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
@@ -193,48 +193,48 @@ module attributes {stable_mosaic.version = 8 : i64} {
       %139 = "stable_mosaic.arith.addi"(%34, %22) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
       %140 = "stable_mosaic.arith.index_cast"(%139) : (i32) -> index
       %141 = "stable_mosaic.memref.load"(%arg0, %140) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-      %142 = "stable_mosaic.arith.cmpi"(%141, %6) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%142) ({
-        %143 = "stable_mosaic.arith.muli"(%141, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %144 = "stable_mosaic.tpu.memref_slice"(%arg4, %143, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %145 = "stable_mosaic.tpu.memref_squeeze"(%144) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %146 = "stable_mosaic.tpu.memref_slice"(%arg4, %143, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %147 = "stable_mosaic.tpu.memref_squeeze"(%146) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %148 = "stable_mosaic.tpu.memref_slice"(%arg12, %141) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %149 = "stable_mosaic.tpu.memref_squeeze"(%148) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.wait_dma2"(%149, %145, %147) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>) -> ()
-        %150 = "stable_mosaic.arith.addi"(%143, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %151 = "stable_mosaic.tpu.memref_slice"(%arg4, %150, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %152 = "stable_mosaic.tpu.memref_squeeze"(%151) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %153 = "stable_mosaic.tpu.memref_slice"(%arg4, %150, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %154 = "stable_mosaic.tpu.memref_squeeze"(%153) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %155 = "stable_mosaic.tpu.memref_slice"(%arg12, %141) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %156 = "stable_mosaic.tpu.memref_squeeze"(%155) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.wait_dma2"(%156, %152, %154) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>) -> ()
+      %142 = "stable_mosaic.arith.addi"(%34, %23) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %143 = "stable_mosaic.arith.index_cast"(%142) : (i32) -> index
+      %144 = "stable_mosaic.memref.load"(%arg0, %143) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+      %145 = "stable_mosaic.arith.addi"(%34, %24) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %146 = "stable_mosaic.arith.index_cast"(%145) : (i32) -> index
+      %147 = "stable_mosaic.memref.load"(%arg0, %146) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
+      %148 = "stable_mosaic.arith.cmpi"(%141, %6) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%148) ({
+        %149 = "stable_mosaic.arith.muli"(%141, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %150 = "stable_mosaic.tpu.memref_slice"(%arg4, %149, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %151 = "stable_mosaic.tpu.memref_squeeze"(%150) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %152 = "stable_mosaic.tpu.memref_slice"(%arg4, %149, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %153 = "stable_mosaic.tpu.memref_squeeze"(%152) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %154 = "stable_mosaic.tpu.memref_slice"(%arg12, %141) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %155 = "stable_mosaic.tpu.memref_squeeze"(%154) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.wait_dma2"(%155, %151, %153) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>) -> ()
+        %156 = "stable_mosaic.arith.addi"(%149, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %157 = "stable_mosaic.tpu.memref_slice"(%arg4, %156, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %158 = "stable_mosaic.tpu.memref_squeeze"(%157) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %159 = "stable_mosaic.tpu.memref_slice"(%arg4, %156, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %160 = "stable_mosaic.tpu.memref_squeeze"(%159) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %161 = "stable_mosaic.tpu.memref_slice"(%arg12, %141) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %162 = "stable_mosaic.tpu.memref_squeeze"(%161) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.wait_dma2"(%162, %158, %160) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %157 = "stable_mosaic.arith.addi"(%34, %23) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %158 = "stable_mosaic.arith.index_cast"(%157) : (i32) -> index
-      %159 = "stable_mosaic.memref.load"(%arg0, %158) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-      %160 = "stable_mosaic.arith.cmpi"(%159, %6) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%160) ({
-        %161 = "stable_mosaic.tpu.memref_slice"(%arg5, %159, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
-        %162 = "stable_mosaic.tpu.memref_squeeze"(%161) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
-        %163 = "stable_mosaic.tpu.memref_slice"(%arg5, %159, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
-        %164 = "stable_mosaic.tpu.memref_squeeze"(%163) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
-        %165 = "stable_mosaic.tpu.memref_slice"(%arg13, %159) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %166 = "stable_mosaic.tpu.memref_squeeze"(%165) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.wait_dma2"(%166, %162, %164) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<128x128xbf16, #tpu.memory_space<vmem>>, memref<128x128xbf16, #tpu.memory_space<vmem>>) -> ()
+      %163 = "stable_mosaic.arith.cmpi"(%144, %6) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%163) ({
+        %164 = "stable_mosaic.tpu.memref_slice"(%arg5, %144, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
+        %165 = "stable_mosaic.tpu.memref_squeeze"(%164) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
+        %166 = "stable_mosaic.tpu.memref_slice"(%arg5, %144, %6, %6) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
+        %167 = "stable_mosaic.tpu.memref_squeeze"(%166) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
+        %168 = "stable_mosaic.tpu.memref_slice"(%arg13, %144) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %169 = "stable_mosaic.tpu.memref_squeeze"(%168) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.wait_dma2"(%169, %165, %167) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<128x128xbf16, #tpu.memory_space<vmem>>, memref<128x128xbf16, #tpu.memory_space<vmem>>) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %167 = "stable_mosaic.arith.addi"(%34, %24) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %168 = "stable_mosaic.arith.index_cast"(%167) : (i32) -> index
-      %169 = "stable_mosaic.memref.load"(%arg0, %168) : (memref<104xi32, #tpu.memory_space<smem>>, index) -> i32
-      %170 = "stable_mosaic.arith.cmpi"(%169, %6) {predicate = 0 : i64} : (i32, i32) -> i1
+      %170 = "stable_mosaic.arith.cmpi"(%147, %6) {predicate = 0 : i64} : (i32, i32) -> i1
       "stable_mosaic.scf.if"(%170) ({
         %171 = "stable_mosaic.arith.addi"(%34, %25) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %172 = "stable_mosaic.arith.index_cast"(%171) : (i32) -> index
@@ -277,7 +277,7 @@ module attributes {stable_mosaic.version = 8 : i64} {
         %206 = "stable_mosaic.arith.remsi"(%205, %4) : (i32, i32) -> i32
         %207 = "stable_mosaic.arith.muli"(%206, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %208 = "stable_mosaic.arith.addi"(%207, %188) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %209 = "stable_mosaic.arith.muli"(%208, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %209 = "stable_mosaic.arith.muli"(%208, %10) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %210 = "stable_mosaic.arith.muli"(%182, %32) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %211 = "stable_mosaic.tpu.memref_slice"(%arg3, %209, %210) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
         %212 = "stable_mosaic.tpu.memref_slice"(%arg14, %173) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
@@ -291,7 +291,7 @@ module attributes {stable_mosaic.version = 8 : i64} {
         %219 = "stable_mosaic.arith.muli"(%218, %4) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %220 = "stable_mosaic.arith.addi"(%188, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %221 = "stable_mosaic.arith.addi"(%219, %220) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %222 = "stable_mosaic.arith.muli"(%221, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %222 = "stable_mosaic.arith.muli"(%221, %10) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %223 = "stable_mosaic.tpu.memref_slice"(%arg3, %222, %210) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
         %224 = "stable_mosaic.tpu.memref_slice"(%arg14, %173) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         %225 = "stable_mosaic.tpu.memref_squeeze"(%224) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
@@ -332,7 +332,7 @@ module @all_gather_matmul attributes {mhlo.num_partitions = 2 : i32, mhlo.num_re
   func.func public @main(%x: tensor<32x128xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %y: tensor<128x256xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<32x256xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
     %0 = sdy.manual_computation(%x, %y) in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{}, {"x"}]>] out_shardings=[<@mesh, [{}, {"x"}]>] manual_axes={"x"} (%x_part: tensor<16x128xbf16>, %y_part: tensor<128x128xbf16>) {
       %1 = stablehlo.constant dense<[0, -1, -1, 0, -1, 1, 0, 1, 0, -1, 1, 0, 1, 0, 0, -1, -1, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, -1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 1, 1, 0, 0, 1, 0]> : tensor<104xi32>
-      %2 = stablehlo.custom_call @tpu_custom_call(%1, %x_part, %y_part) {backend_config = "{\22custom_call_config\22: {\22body\22: \22BODY\22, \22has_communication\22: true, \22collective_id\22: 0, \22cost_estimate\22: {\22flops\22: 1048576, \22transcendentals\22: 0, \22bytes_accessed\22: 49152, \22remote_bytes_transferred\22: 4096}, \22serialization_format\22: 1, \22needs_layout_passes\22: true, \22output_memory_space_colors\22: [{\22color\22: 0}], \22input_memory_space_colors\22: [{\22operand_index\22: 1, \22color\22: 0}, {\22operand_index\22: 2, \22color\22: 0}]}, \22scoped_memory_configs\22: [{\22memory_space\22: 1, \22offset\22: 0, \22size\22: 4284416}]}", kernel_name = "all_gather_matmul_wavefront_16x128x128", operand_layouts = [dense<[0]> : tensor<1xindex>, dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<104xi32>, tensor<16x128xbf16>, tensor<128x128xbf16>) -> tensor<32x128xbf16>
+      %2 = stablehlo.custom_call @tpu_custom_call(%1, %x_part, %y_part) {backend_config = "{\22custom_call_config\22: {\22body\22: \22BODY\22, \22has_communication\22: true, \22collective_id\22: 0, \22cost_estimate\22: {\22flops\22: 1048576, \22transcendentals\22: 0, \22bytes_accessed\22: 49152, \22remote_bytes_transferred\22: 4096}, \22serialization_format\22: 1, \22needs_layout_passes\22: true, \22disable_bounds_checks\22: true, \22output_memory_space_colors\22: [{\22color\22: 0}], \22input_memory_space_colors\22: [{\22operand_index\22: 1, \22color\22: 0}, {\22operand_index\22: 2, \22color\22: 0}]}, \22scoped_memory_configs\22: [{\22memory_space\22: 1, \22offset\22: 0, \22size\22: 1143808}]}", kernel_name = "all_gather_matmul_wavefront_16x128x128", operand_layouts = [dense<[0]> : tensor<1xindex>, dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<104xi32>, tensor<16x128xbf16>, tensor<128x128xbf16>) -> tensor<32x128xbf16>
       sdy.return %2 : tensor<32x128xbf16>
     } : (tensor<32x128xbf16>, tensor<128x256xbf16>) -> tensor<32x256xbf16>
     return %0 : tensor<32x256xbf16>

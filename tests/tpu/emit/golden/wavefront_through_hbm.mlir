@@ -15,23 +15,23 @@ module attributes {stable_mosaic.version = 8 : i64} {
     %11 = "stable_mosaic.arith.constant"() {value = 35 : i32} : () -> i32
     %12 = "stable_mosaic.arith.constant"() {value = 3 : i32} : () -> i32
     %13 = "stable_mosaic.arith.constant"() {value = 4 : i32} : () -> i32
-    %14 = "stable_mosaic.arith.constant"() {value = 5 : i32} : () -> i32
-    %15 = "stable_mosaic.arith.constant"() {value = 6 : i32} : () -> i32
-    %16 = "stable_mosaic.arith.constant"() {value = 7 : i32} : () -> i32
-    %17 = "stable_mosaic.arith.constant"() {value = 8 : i32} : () -> i32
-    %18 = "stable_mosaic.arith.constant"() {value = 9 : i32} : () -> i32
-    %19 = "stable_mosaic.arith.constant"() {value = 10 : i32} : () -> i32
-    %20 = "stable_mosaic.arith.constant"() {value = 11 : i32} : () -> i32
-    %21 = "stable_mosaic.arith.constant"() {value = 12 : i32} : () -> i32
-    %22 = "stable_mosaic.arith.constant"() {value = 13 : i32} : () -> i32
-    %23 = "stable_mosaic.arith.constant"() {value = 14 : i32} : () -> i32
-    %24 = "stable_mosaic.arith.constant"() {value = 15 : i32} : () -> i32
-    %25 = "stable_mosaic.arith.constant"() {value = 16 : i32} : () -> i32
-    %26 = "stable_mosaic.arith.constant"() {value = 128 : i32} : () -> i32
-    %27 = "stable_mosaic.arith.constant"() {value = 17 : i32} : () -> i32
-    %28 = "stable_mosaic.arith.constant"() {value = 18 : i32} : () -> i32
-    %29 = "stable_mosaic.arith.constant"() {value = 19 : i32} : () -> i32
-    %30 = "stable_mosaic.arith.constant"() {value = 21 : i32} : () -> i32
+    %14 = "stable_mosaic.arith.constant"() {value = 8 : i32} : () -> i32
+    %15 = "stable_mosaic.arith.constant"() {value = 12 : i32} : () -> i32
+    %16 = "stable_mosaic.arith.constant"() {value = 17 : i32} : () -> i32
+    %17 = "stable_mosaic.arith.constant"() {value = 21 : i32} : () -> i32
+    %18 = "stable_mosaic.arith.constant"() {value = 5 : i32} : () -> i32
+    %19 = "stable_mosaic.arith.constant"() {value = 6 : i32} : () -> i32
+    %20 = "stable_mosaic.arith.constant"() {value = 7 : i32} : () -> i32
+    %21 = "stable_mosaic.arith.constant"() {value = 9 : i32} : () -> i32
+    %22 = "stable_mosaic.arith.constant"() {value = 10 : i32} : () -> i32
+    %23 = "stable_mosaic.arith.constant"() {value = 11 : i32} : () -> i32
+    %24 = "stable_mosaic.arith.constant"() {value = 13 : i32} : () -> i32
+    %25 = "stable_mosaic.arith.constant"() {value = 14 : i32} : () -> i32
+    %26 = "stable_mosaic.arith.constant"() {value = 15 : i32} : () -> i32
+    %27 = "stable_mosaic.arith.constant"() {value = 16 : i32} : () -> i32
+    %28 = "stable_mosaic.arith.constant"() {value = 128 : i32} : () -> i32
+    %29 = "stable_mosaic.arith.constant"() {value = 18 : i32} : () -> i32
+    %30 = "stable_mosaic.arith.constant"() {value = 19 : i32} : () -> i32
     %31 = "stable_mosaic.arith.constant"() {value = 22 : i32} : () -> i32
     %32 = "stable_mosaic.arith.constant"() {value = 23 : i32} : () -> i32
     %33 = "stable_mosaic.arith.constant"() {value = 24 : i32} : () -> i32
@@ -54,8 +54,17 @@ module attributes {stable_mosaic.version = 8 : i64} {
       %46 = "stable_mosaic.arith.muli"(%arg20, %11) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
       %47 = "stable_mosaic.arith.index_cast"(%46) : (i32) -> index
       %48 = "stable_mosaic.memref.load"(%arg0, %47) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %49 = "stable_mosaic.arith.cmpi"(%48, %9) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%49) ({
+      %49 = "stable_mosaic.arith.addi"(%46, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %50 = "stable_mosaic.arith.index_cast"(%49) : (i32) -> index
+      %51 = "stable_mosaic.memref.load"(%arg0, %50) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %52 = "stable_mosaic.arith.addi"(%46, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %53 = "stable_mosaic.arith.index_cast"(%52) : (i32) -> index
+      %54 = "stable_mosaic.memref.load"(%arg0, %53) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %55 = "stable_mosaic.arith.addi"(%46, %12) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %56 = "stable_mosaic.arith.index_cast"(%55) : (i32) -> index
+      %57 = "stable_mosaic.memref.load"(%arg0, %56) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %58 = "stable_mosaic.arith.cmpi"(%48, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%58) ({
         "stable_mosaic.tpu.log"(%arg20, %48) {formatted = true, tag = "step $0: await entry, flag $1"} : (i32, i32) -> ()
         "stable_mosaic.tpu.sem_wait"(%0, %3) : (memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
         "stable_mosaic.tpu.sem_signal"(%arg11, %1, %8) {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : (memref<!tpu.semaphore, #tpu.memory_space<semaphore_mem>>, i32, i32) -> ()
@@ -65,45 +74,36 @@ module attributes {stable_mosaic.version = 8 : i64} {
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %50 = "stable_mosaic.arith.addi"(%46, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %51 = "stable_mosaic.arith.index_cast"(%50) : (i32) -> index
-      %52 = "stable_mosaic.memref.load"(%arg0, %51) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %53 = "stable_mosaic.arith.cmpi"(%52, %9) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%53) ({
-        "stable_mosaic.tpu.log"(%arg20, %52) {formatted = true, tag = "step $0: await arrival forward, semaphore $1"} : (i32, i32) -> ()
-        %54 = "stable_mosaic.tpu.memref_slice"(%arg1, %9, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
-        %55 = "stable_mosaic.tpu.memref_slice"(%arg1, %9, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
-        %56 = "stable_mosaic.tpu.memref_slice"(%arg13, %52) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %57 = "stable_mosaic.tpu.memref_squeeze"(%56) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.wait_dma2"(%57, %54, %55, %8) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, i32) -> ()
+      %59 = "stable_mosaic.arith.cmpi"(%51, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%59) ({
+        "stable_mosaic.tpu.log"(%arg20, %51) {formatted = true, tag = "step $0: await arrival forward, semaphore $1"} : (i32, i32) -> ()
+        %60 = "stable_mosaic.tpu.memref_slice"(%arg1, %9, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
+        %61 = "stable_mosaic.tpu.memref_slice"(%arg1, %9, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
+        %62 = "stable_mosaic.tpu.memref_slice"(%arg13, %51) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %63 = "stable_mosaic.tpu.memref_squeeze"(%62) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.wait_dma2"(%63, %60, %61, %8) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, i32) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %58 = "stable_mosaic.arith.addi"(%46, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %59 = "stable_mosaic.arith.index_cast"(%58) : (i32) -> index
-      %60 = "stable_mosaic.memref.load"(%arg0, %59) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %61 = "stable_mosaic.arith.cmpi"(%60, %9) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%61) ({
-        "stable_mosaic.tpu.log"(%arg20, %60) {formatted = true, tag = "step $0: await arrival backward, semaphore $1"} : (i32, i32) -> ()
-        %62 = "stable_mosaic.tpu.memref_slice"(%arg1, %9, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
-        %63 = "stable_mosaic.tpu.memref_slice"(%arg1, %9, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
-        %64 = "stable_mosaic.tpu.memref_slice"(%arg15, %60) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %65 = "stable_mosaic.tpu.memref_squeeze"(%64) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.wait_dma2"(%65, %62, %63, %8) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, i32) -> ()
+      %64 = "stable_mosaic.arith.cmpi"(%54, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%64) ({
+        "stable_mosaic.tpu.log"(%arg20, %54) {formatted = true, tag = "step $0: await arrival backward, semaphore $1"} : (i32, i32) -> ()
+        %65 = "stable_mosaic.tpu.memref_slice"(%arg1, %9, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
+        %66 = "stable_mosaic.tpu.memref_slice"(%arg1, %9, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
+        %67 = "stable_mosaic.tpu.memref_slice"(%arg15, %54) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %68 = "stable_mosaic.tpu.memref_squeeze"(%67) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.wait_dma2"(%68, %65, %66, %8) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, i32) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %66 = "stable_mosaic.arith.addi"(%46, %12) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %67 = "stable_mosaic.arith.index_cast"(%66) : (i32) -> index
-      %68 = "stable_mosaic.memref.load"(%arg0, %67) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %69 = "stable_mosaic.arith.cmpi"(%68, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      %69 = "stable_mosaic.arith.cmpi"(%57, %9) {predicate = 5 : i64} : (i32, i32) -> i1
       "stable_mosaic.scf.if"(%69) ({
-        "stable_mosaic.tpu.log"(%arg20, %68) {formatted = true, tag = "step $0: await store of body 0, slot $1"} : (i32, i32) -> ()
+        "stable_mosaic.tpu.log"(%arg20, %57) {formatted = true, tag = "step $0: await store of body 0, slot $1"} : (i32, i32) -> ()
         %70 = "stable_mosaic.tpu.memref_slice"(%arg9, %9, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<2x8x128xbf16, #tpu.memory_space<vmem>>
         %71 = "stable_mosaic.tpu.memref_slice"(%arg9, %9, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<2x8x128xbf16, #tpu.memory_space<vmem>>
-        %72 = "stable_mosaic.tpu.memref_slice"(%arg18, %68) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %72 = "stable_mosaic.tpu.memref_slice"(%arg18, %57) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         %73 = "stable_mosaic.tpu.memref_squeeze"(%72) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         "stable_mosaic.tpu.wait_dma2"(%73, %70, %71) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<2x8x128xbf16, #tpu.memory_space<vmem>>, memref<2x8x128xbf16, #tpu.memory_space<vmem>>) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
@@ -113,140 +113,146 @@ module attributes {stable_mosaic.version = 8 : i64} {
       %74 = "stable_mosaic.arith.addi"(%46, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
       %75 = "stable_mosaic.arith.index_cast"(%74) : (i32) -> index
       %76 = "stable_mosaic.memref.load"(%arg0, %75) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %77 = "stable_mosaic.arith.cmpi"(%76, %9) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%77) ({
-        %78 = "stable_mosaic.arith.addi"(%46, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %79 = "stable_mosaic.arith.index_cast"(%78) : (i32) -> index
-        %80 = "stable_mosaic.memref.load"(%arg0, %79) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        %81 = "stable_mosaic.arith.addi"(%46, %15) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %82 = "stable_mosaic.arith.index_cast"(%81) : (i32) -> index
-        %83 = "stable_mosaic.memref.load"(%arg0, %82) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        %84 = "stable_mosaic.arith.addi"(%46, %16) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %85 = "stable_mosaic.arith.index_cast"(%84) : (i32) -> index
-        %86 = "stable_mosaic.memref.load"(%arg0, %85) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        "stable_mosaic.tpu.log"(%arg20, %86, %83, %80, %76) {formatted = true, tag = "step $0: send forward, arrival $1, departure $2, hop $3, piece $4"} : (i32, i32, i32, i32, i32) -> ()
-        %87 = "stable_mosaic.arith.muli"(%76, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %88 = "stable_mosaic.tpu.memref_slice"(%arg1, %87, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
-        %89 = "stable_mosaic.tpu.memref_slice"(%arg12, %83) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %90 = "stable_mosaic.tpu.memref_squeeze"(%89) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %91 = "stable_mosaic.arith.subi"(%4, %80) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %92 = "stable_mosaic.arith.addi"(%91, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %93 = "stable_mosaic.arith.remsi"(%92, %3) : (i32, i32) -> i32
-        %94 = "stable_mosaic.arith.muli"(%93, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %95 = "stable_mosaic.arith.addi"(%94, %76) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %96 = "stable_mosaic.arith.muli"(%95, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %97 = "stable_mosaic.tpu.memref_slice"(%arg6, %96, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
-        %98 = "stable_mosaic.tpu.memref_slice"(%arg13, %86) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %99 = "stable_mosaic.tpu.memref_squeeze"(%98) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.enqueue_dma"(%88, %90, %97, %99, %8) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
+      %77 = "stable_mosaic.arith.addi"(%46, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %78 = "stable_mosaic.arith.index_cast"(%77) : (i32) -> index
+      %79 = "stable_mosaic.memref.load"(%arg0, %78) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %80 = "stable_mosaic.arith.addi"(%46, %15) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %81 = "stable_mosaic.arith.index_cast"(%80) : (i32) -> index
+      %82 = "stable_mosaic.memref.load"(%arg0, %81) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %83 = "stable_mosaic.arith.addi"(%46, %16) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %84 = "stable_mosaic.arith.index_cast"(%83) : (i32) -> index
+      %85 = "stable_mosaic.memref.load"(%arg0, %84) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %86 = "stable_mosaic.arith.addi"(%46, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %87 = "stable_mosaic.arith.index_cast"(%86) : (i32) -> index
+      %88 = "stable_mosaic.memref.load"(%arg0, %87) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %89 = "stable_mosaic.arith.cmpi"(%76, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%89) ({
+        %90 = "stable_mosaic.arith.addi"(%46, %18) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %91 = "stable_mosaic.arith.index_cast"(%90) : (i32) -> index
+        %92 = "stable_mosaic.memref.load"(%arg0, %91) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+        %93 = "stable_mosaic.arith.addi"(%46, %19) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %94 = "stable_mosaic.arith.index_cast"(%93) : (i32) -> index
+        %95 = "stable_mosaic.memref.load"(%arg0, %94) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+        %96 = "stable_mosaic.arith.addi"(%46, %20) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %97 = "stable_mosaic.arith.index_cast"(%96) : (i32) -> index
+        %98 = "stable_mosaic.memref.load"(%arg0, %97) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+        "stable_mosaic.tpu.log"(%arg20, %98, %95, %92, %76) {formatted = true, tag = "step $0: send forward, arrival $1, departure $2, hop $3, piece $4"} : (i32, i32, i32, i32, i32) -> ()
+        %99 = "stable_mosaic.arith.muli"(%76, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %100 = "stable_mosaic.tpu.memref_slice"(%arg1, %99, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
+        %101 = "stable_mosaic.tpu.memref_slice"(%arg12, %95) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %102 = "stable_mosaic.tpu.memref_squeeze"(%101) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %103 = "stable_mosaic.arith.subi"(%4, %92) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %104 = "stable_mosaic.arith.addi"(%103, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %105 = "stable_mosaic.arith.remsi"(%104, %3) : (i32, i32) -> i32
+        %106 = "stable_mosaic.arith.muli"(%105, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %107 = "stable_mosaic.arith.addi"(%106, %76) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %108 = "stable_mosaic.arith.muli"(%107, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %109 = "stable_mosaic.tpu.memref_slice"(%arg6, %108, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
+        %110 = "stable_mosaic.tpu.memref_slice"(%arg13, %98) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %111 = "stable_mosaic.tpu.memref_squeeze"(%110) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.enqueue_dma"(%100, %102, %109, %111, %8) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %100 = "stable_mosaic.arith.addi"(%46, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %101 = "stable_mosaic.arith.index_cast"(%100) : (i32) -> index
-      %102 = "stable_mosaic.memref.load"(%arg0, %101) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %103 = "stable_mosaic.arith.cmpi"(%102, %9) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%103) ({
-        %104 = "stable_mosaic.arith.addi"(%46, %18) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %105 = "stable_mosaic.arith.index_cast"(%104) : (i32) -> index
-        %106 = "stable_mosaic.memref.load"(%arg0, %105) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        %107 = "stable_mosaic.arith.addi"(%46, %19) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %108 = "stable_mosaic.arith.index_cast"(%107) : (i32) -> index
-        %109 = "stable_mosaic.memref.load"(%arg0, %108) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        %110 = "stable_mosaic.arith.addi"(%46, %20) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %111 = "stable_mosaic.arith.index_cast"(%110) : (i32) -> index
-        %112 = "stable_mosaic.memref.load"(%arg0, %111) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        "stable_mosaic.tpu.log"(%arg20, %112, %109, %106, %102) {formatted = true, tag = "step $0: send backward, arrival $1, departure $2, hop $3, piece $4"} : (i32, i32, i32, i32, i32) -> ()
-        %113 = "stable_mosaic.arith.addi"(%102, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %114 = "stable_mosaic.arith.muli"(%113, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %115 = "stable_mosaic.tpu.memref_slice"(%arg1, %114, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
-        %116 = "stable_mosaic.tpu.memref_slice"(%arg14, %109) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %117 = "stable_mosaic.tpu.memref_squeeze"(%116) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %118 = "stable_mosaic.arith.addi"(%4, %106) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %119 = "stable_mosaic.arith.remsi"(%118, %3) : (i32, i32) -> i32
-        %120 = "stable_mosaic.arith.muli"(%119, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %121 = "stable_mosaic.arith.addi"(%120, %113) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %122 = "stable_mosaic.arith.muli"(%121, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %123 = "stable_mosaic.tpu.memref_slice"(%arg6, %122, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
-        %124 = "stable_mosaic.tpu.memref_slice"(%arg15, %112) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %125 = "stable_mosaic.tpu.memref_squeeze"(%124) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.enqueue_dma"(%115, %117, %123, %125, %8) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
+      %112 = "stable_mosaic.arith.cmpi"(%79, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%112) ({
+        %113 = "stable_mosaic.arith.addi"(%46, %21) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %114 = "stable_mosaic.arith.index_cast"(%113) : (i32) -> index
+        %115 = "stable_mosaic.memref.load"(%arg0, %114) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+        %116 = "stable_mosaic.arith.addi"(%46, %22) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %117 = "stable_mosaic.arith.index_cast"(%116) : (i32) -> index
+        %118 = "stable_mosaic.memref.load"(%arg0, %117) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+        %119 = "stable_mosaic.arith.addi"(%46, %23) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %120 = "stable_mosaic.arith.index_cast"(%119) : (i32) -> index
+        %121 = "stable_mosaic.memref.load"(%arg0, %120) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+        "stable_mosaic.tpu.log"(%arg20, %121, %118, %115, %79) {formatted = true, tag = "step $0: send backward, arrival $1, departure $2, hop $3, piece $4"} : (i32, i32, i32, i32, i32) -> ()
+        %122 = "stable_mosaic.arith.addi"(%79, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %123 = "stable_mosaic.arith.muli"(%122, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %124 = "stable_mosaic.tpu.memref_slice"(%arg1, %123, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
+        %125 = "stable_mosaic.tpu.memref_slice"(%arg14, %118) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %126 = "stable_mosaic.tpu.memref_squeeze"(%125) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %127 = "stable_mosaic.arith.addi"(%4, %115) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %128 = "stable_mosaic.arith.remsi"(%127, %3) : (i32, i32) -> i32
+        %129 = "stable_mosaic.arith.muli"(%128, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %130 = "stable_mosaic.arith.addi"(%129, %122) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %131 = "stable_mosaic.arith.muli"(%130, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %132 = "stable_mosaic.tpu.memref_slice"(%arg6, %131, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
+        %133 = "stable_mosaic.tpu.memref_slice"(%arg15, %121) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %134 = "stable_mosaic.tpu.memref_squeeze"(%133) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.enqueue_dma"(%124, %126, %132, %134, %8) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %126 = "stable_mosaic.arith.addi"(%46, %21) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %127 = "stable_mosaic.arith.index_cast"(%126) : (i32) -> index
-      %128 = "stable_mosaic.memref.load"(%arg0, %127) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %129 = "stable_mosaic.arith.cmpi"(%128, %9) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%129) ({
-        %130 = "stable_mosaic.arith.addi"(%46, %22) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %131 = "stable_mosaic.arith.index_cast"(%130) : (i32) -> index
-        %132 = "stable_mosaic.memref.load"(%arg0, %131) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        %133 = "stable_mosaic.arith.addi"(%46, %23) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %134 = "stable_mosaic.arith.index_cast"(%133) : (i32) -> index
-        %135 = "stable_mosaic.memref.load"(%arg0, %134) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %135 = "stable_mosaic.arith.cmpi"(%82, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%135) ({
         %136 = "stable_mosaic.arith.addi"(%46, %24) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %137 = "stable_mosaic.arith.index_cast"(%136) : (i32) -> index
         %138 = "stable_mosaic.memref.load"(%arg0, %137) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
         %139 = "stable_mosaic.arith.addi"(%46, %25) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %140 = "stable_mosaic.arith.index_cast"(%139) : (i32) -> index
         %141 = "stable_mosaic.memref.load"(%arg0, %140) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        "stable_mosaic.tpu.log"(%arg20, %141, %132, %135, %138, %128) {formatted = true, tag = "step $0: load x, form $1, group $2, hop $3, k block $4, slot $5"} : (i32, i32, i32, i32, i32, i32) -> ()
-        %142 = "stable_mosaic.arith.cmpi"(%141, %9) {predicate = 0 : i64} : (i32, i32) -> i1
-        "stable_mosaic.scf.if"(%142) ({
-          %143 = "stable_mosaic.arith.muli"(%132, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %144 = "stable_mosaic.arith.muli"(%138, %26) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %145 = "stable_mosaic.tpu.memref_slice"(%arg1, %143, %144) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
-          %146 = "stable_mosaic.arith.muli"(%128, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %147 = "stable_mosaic.tpu.memref_slice"(%arg7, %146, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-          %148 = "stable_mosaic.tpu.memref_squeeze"(%147) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-          %149 = "stable_mosaic.tpu.memref_slice"(%arg16, %128) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          %150 = "stable_mosaic.tpu.memref_squeeze"(%149) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          "stable_mosaic.tpu.enqueue_dma"(%145, %148, %150) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
-          %151 = "stable_mosaic.arith.addi"(%132, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %152 = "stable_mosaic.arith.muli"(%151, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %153 = "stable_mosaic.tpu.memref_slice"(%arg1, %152, %144) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
-          %154 = "stable_mosaic.arith.addi"(%146, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %155 = "stable_mosaic.tpu.memref_slice"(%arg7, %154, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-          %156 = "stable_mosaic.tpu.memref_squeeze"(%155) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-          %157 = "stable_mosaic.tpu.memref_slice"(%arg16, %128) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          %158 = "stable_mosaic.tpu.memref_squeeze"(%157) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          "stable_mosaic.tpu.enqueue_dma"(%153, %156, %158) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
+        %142 = "stable_mosaic.arith.addi"(%46, %26) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %143 = "stable_mosaic.arith.index_cast"(%142) : (i32) -> index
+        %144 = "stable_mosaic.memref.load"(%arg0, %143) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+        %145 = "stable_mosaic.arith.addi"(%46, %27) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %146 = "stable_mosaic.arith.index_cast"(%145) : (i32) -> index
+        %147 = "stable_mosaic.memref.load"(%arg0, %146) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+        "stable_mosaic.tpu.log"(%arg20, %147, %138, %141, %144, %82) {formatted = true, tag = "step $0: load x, form $1, group $2, hop $3, k block $4, slot $5"} : (i32, i32, i32, i32, i32, i32) -> ()
+        %148 = "stable_mosaic.arith.cmpi"(%147, %9) {predicate = 0 : i64} : (i32, i32) -> i1
+        "stable_mosaic.scf.if"(%148) ({
+          %149 = "stable_mosaic.arith.muli"(%138, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %150 = "stable_mosaic.arith.muli"(%144, %28) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %151 = "stable_mosaic.tpu.memref_slice"(%arg1, %149, %150) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+          %152 = "stable_mosaic.arith.muli"(%82, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %153 = "stable_mosaic.tpu.memref_slice"(%arg7, %152, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+          %154 = "stable_mosaic.tpu.memref_squeeze"(%153) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+          %155 = "stable_mosaic.tpu.memref_slice"(%arg16, %82) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          %156 = "stable_mosaic.tpu.memref_squeeze"(%155) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          "stable_mosaic.tpu.enqueue_dma"(%151, %154, %156) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
+          %157 = "stable_mosaic.arith.addi"(%138, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %158 = "stable_mosaic.arith.muli"(%157, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %159 = "stable_mosaic.tpu.memref_slice"(%arg1, %158, %150) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+          %160 = "stable_mosaic.arith.addi"(%152, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %161 = "stable_mosaic.tpu.memref_slice"(%arg7, %160, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+          %162 = "stable_mosaic.tpu.memref_squeeze"(%161) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+          %163 = "stable_mosaic.tpu.memref_slice"(%arg16, %82) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          %164 = "stable_mosaic.tpu.memref_squeeze"(%163) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          "stable_mosaic.tpu.enqueue_dma"(%159, %162, %164) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
           "stable_mosaic.scf.yield"() : () -> ()
         }, {
           "stable_mosaic.scf.yield"() : () -> ()
         }) : (i1) -> ()
-        %159 = "stable_mosaic.arith.cmpi"(%141, %1) {predicate = 0 : i64} : (i32, i32) -> i1
-        "stable_mosaic.scf.if"(%159) ({
-          %160 = "stable_mosaic.arith.subi"(%4, %135) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %161 = "stable_mosaic.arith.addi"(%160, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %162 = "stable_mosaic.arith.remsi"(%161, %3) : (i32, i32) -> i32
-          %163 = "stable_mosaic.arith.muli"(%162, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %164 = "stable_mosaic.arith.addi"(%163, %132) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %165 = "stable_mosaic.arith.muli"(%164, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %166 = "stable_mosaic.arith.muli"(%138, %26) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %167 = "stable_mosaic.tpu.memref_slice"(%arg6, %165, %166) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
-          %168 = "stable_mosaic.arith.muli"(%128, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %169 = "stable_mosaic.tpu.memref_slice"(%arg7, %168, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-          %170 = "stable_mosaic.tpu.memref_squeeze"(%169) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-          %171 = "stable_mosaic.tpu.memref_slice"(%arg16, %128) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          %172 = "stable_mosaic.tpu.memref_squeeze"(%171) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          "stable_mosaic.tpu.enqueue_dma"(%167, %170, %172) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
-          %173 = "stable_mosaic.arith.addi"(%4, %135) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %174 = "stable_mosaic.arith.remsi"(%173, %3) : (i32, i32) -> i32
-          %175 = "stable_mosaic.arith.muli"(%174, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %176 = "stable_mosaic.arith.addi"(%132, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %177 = "stable_mosaic.arith.addi"(%175, %176) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %178 = "stable_mosaic.arith.muli"(%177, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %179 = "stable_mosaic.tpu.memref_slice"(%arg6, %178, %166) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
-          %180 = "stable_mosaic.arith.addi"(%168, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %181 = "stable_mosaic.tpu.memref_slice"(%arg7, %180, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-          %182 = "stable_mosaic.tpu.memref_squeeze"(%181) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-          %183 = "stable_mosaic.tpu.memref_slice"(%arg16, %128) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          %184 = "stable_mosaic.tpu.memref_squeeze"(%183) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          "stable_mosaic.tpu.enqueue_dma"(%179, %182, %184) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
+        %165 = "stable_mosaic.arith.cmpi"(%147, %1) {predicate = 0 : i64} : (i32, i32) -> i1
+        "stable_mosaic.scf.if"(%165) ({
+          %166 = "stable_mosaic.arith.subi"(%4, %141) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %167 = "stable_mosaic.arith.addi"(%166, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %168 = "stable_mosaic.arith.remsi"(%167, %3) : (i32, i32) -> i32
+          %169 = "stable_mosaic.arith.muli"(%168, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %170 = "stable_mosaic.arith.addi"(%169, %138) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %171 = "stable_mosaic.arith.muli"(%170, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %172 = "stable_mosaic.arith.muli"(%144, %28) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %173 = "stable_mosaic.tpu.memref_slice"(%arg6, %171, %172) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+          %174 = "stable_mosaic.arith.muli"(%82, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %175 = "stable_mosaic.tpu.memref_slice"(%arg7, %174, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+          %176 = "stable_mosaic.tpu.memref_squeeze"(%175) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+          %177 = "stable_mosaic.tpu.memref_slice"(%arg16, %82) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          %178 = "stable_mosaic.tpu.memref_squeeze"(%177) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          "stable_mosaic.tpu.enqueue_dma"(%173, %176, %178) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
+          %179 = "stable_mosaic.arith.addi"(%4, %141) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %180 = "stable_mosaic.arith.remsi"(%179, %3) : (i32, i32) -> i32
+          %181 = "stable_mosaic.arith.muli"(%180, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %182 = "stable_mosaic.arith.addi"(%138, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %183 = "stable_mosaic.arith.addi"(%181, %182) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %184 = "stable_mosaic.arith.muli"(%183, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %185 = "stable_mosaic.tpu.memref_slice"(%arg6, %184, %172) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
+          %186 = "stable_mosaic.arith.addi"(%174, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %187 = "stable_mosaic.tpu.memref_slice"(%arg7, %186, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+          %188 = "stable_mosaic.tpu.memref_squeeze"(%187) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+          %189 = "stable_mosaic.tpu.memref_slice"(%arg16, %82) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          %190 = "stable_mosaic.tpu.memref_squeeze"(%189) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          "stable_mosaic.tpu.enqueue_dma"(%185, %188, %190) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x128xbf16, #tpu.memory_space<hbm>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
           "stable_mosaic.scf.yield"() : () -> ()
         }, {
           "stable_mosaic.scf.yield"() : () -> ()
@@ -255,45 +261,42 @@ module attributes {stable_mosaic.version = 8 : i64} {
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %185 = "stable_mosaic.arith.addi"(%46, %27) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %186 = "stable_mosaic.arith.index_cast"(%185) : (i32) -> index
-      %187 = "stable_mosaic.memref.load"(%arg0, %186) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %188 = "stable_mosaic.arith.cmpi"(%187, %9) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%188) ({
-        %189 = "stable_mosaic.arith.addi"(%46, %28) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %190 = "stable_mosaic.arith.index_cast"(%189) : (i32) -> index
-        %191 = "stable_mosaic.memref.load"(%arg0, %190) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %191 = "stable_mosaic.arith.cmpi"(%85, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%191) ({
         %192 = "stable_mosaic.arith.addi"(%46, %29) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %193 = "stable_mosaic.arith.index_cast"(%192) : (i32) -> index
         %194 = "stable_mosaic.memref.load"(%arg0, %193) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        %195 = "stable_mosaic.arith.addi"(%46, %10) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %195 = "stable_mosaic.arith.addi"(%46, %30) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %196 = "stable_mosaic.arith.index_cast"(%195) : (i32) -> index
         %197 = "stable_mosaic.memref.load"(%arg0, %196) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        "stable_mosaic.tpu.log"(%arg20, %191, %197, %194, %187) {formatted = true, tag = "step $0: load y, block $1, form $2, k block $3, slot $4"} : (i32, i32, i32, i32, i32) -> ()
-        %198 = "stable_mosaic.arith.cmpi"(%197, %9) {predicate = 0 : i64} : (i32, i32) -> i1
-        "stable_mosaic.scf.if"(%198) ({
-          %199 = "stable_mosaic.arith.muli"(%194, %26) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %200 = "stable_mosaic.arith.muli"(%191, %26) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %201 = "stable_mosaic.tpu.memref_slice"(%arg2, %199, %200) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<256x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<128x128xbf16, #tpu.memory_space<hbm>>
-          %202 = "stable_mosaic.tpu.memref_slice"(%arg8, %187, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
-          %203 = "stable_mosaic.tpu.memref_squeeze"(%202) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
-          %204 = "stable_mosaic.tpu.memref_slice"(%arg17, %187) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          %205 = "stable_mosaic.tpu.memref_squeeze"(%204) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          "stable_mosaic.tpu.enqueue_dma"(%201, %203, %205) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<128x128xbf16, #tpu.memory_space<hbm>>, memref<128x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
+        %198 = "stable_mosaic.arith.addi"(%46, %10) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %199 = "stable_mosaic.arith.index_cast"(%198) : (i32) -> index
+        %200 = "stable_mosaic.memref.load"(%arg0, %199) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+        "stable_mosaic.tpu.log"(%arg20, %194, %200, %197, %85) {formatted = true, tag = "step $0: load y, block $1, form $2, k block $3, slot $4"} : (i32, i32, i32, i32, i32) -> ()
+        %201 = "stable_mosaic.arith.cmpi"(%200, %9) {predicate = 0 : i64} : (i32, i32) -> i1
+        "stable_mosaic.scf.if"(%201) ({
+          %202 = "stable_mosaic.arith.muli"(%197, %28) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %203 = "stable_mosaic.arith.muli"(%194, %28) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %204 = "stable_mosaic.tpu.memref_slice"(%arg2, %202, %203) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<256x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<128x128xbf16, #tpu.memory_space<hbm>>
+          %205 = "stable_mosaic.tpu.memref_slice"(%arg8, %85, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
+          %206 = "stable_mosaic.tpu.memref_squeeze"(%205) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
+          %207 = "stable_mosaic.tpu.memref_slice"(%arg17, %85) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          %208 = "stable_mosaic.tpu.memref_squeeze"(%207) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          "stable_mosaic.tpu.enqueue_dma"(%204, %206, %208) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<128x128xbf16, #tpu.memory_space<hbm>>, memref<128x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
           "stable_mosaic.scf.yield"() : () -> ()
         }, {
           "stable_mosaic.scf.yield"() : () -> ()
         }) : (i1) -> ()
-        %206 = "stable_mosaic.arith.cmpi"(%197, %1) {predicate = 0 : i64} : (i32, i32) -> i1
-        "stable_mosaic.scf.if"(%206) ({
-          %207 = "stable_mosaic.arith.muli"(%194, %26) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %208 = "stable_mosaic.arith.muli"(%191, %26) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-          %209 = "stable_mosaic.tpu.memref_slice"(%arg3, %207, %208) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<256x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<128x128xbf16, #tpu.memory_space<hbm>>
-          %210 = "stable_mosaic.tpu.memref_slice"(%arg8, %187, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
-          %211 = "stable_mosaic.tpu.memref_squeeze"(%210) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
-          %212 = "stable_mosaic.tpu.memref_slice"(%arg17, %187) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          %213 = "stable_mosaic.tpu.memref_squeeze"(%212) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-          "stable_mosaic.tpu.enqueue_dma"(%209, %211, %213) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<128x128xbf16, #tpu.memory_space<hbm>>, memref<128x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
+        %209 = "stable_mosaic.arith.cmpi"(%200, %1) {predicate = 0 : i64} : (i32, i32) -> i1
+        "stable_mosaic.scf.if"(%209) ({
+          %210 = "stable_mosaic.arith.muli"(%197, %28) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %211 = "stable_mosaic.arith.muli"(%194, %28) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+          %212 = "stable_mosaic.tpu.memref_slice"(%arg3, %210, %211) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<256x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<128x128xbf16, #tpu.memory_space<hbm>>
+          %213 = "stable_mosaic.tpu.memref_slice"(%arg8, %85, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
+          %214 = "stable_mosaic.tpu.memref_squeeze"(%213) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
+          %215 = "stable_mosaic.tpu.memref_slice"(%arg17, %85) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          %216 = "stable_mosaic.tpu.memref_squeeze"(%215) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+          "stable_mosaic.tpu.enqueue_dma"(%212, %214, %216) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<128x128xbf16, #tpu.memory_space<hbm>>, memref<128x128xbf16, #tpu.memory_space<vmem>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
           "stable_mosaic.scf.yield"() : () -> ()
         }, {
           "stable_mosaic.scf.yield"() : () -> ()
@@ -302,10 +305,7 @@ module attributes {stable_mosaic.version = 8 : i64} {
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %214 = "stable_mosaic.arith.addi"(%46, %30) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %215 = "stable_mosaic.arith.index_cast"(%214) : (i32) -> index
-      %216 = "stable_mosaic.memref.load"(%arg0, %215) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %217 = "stable_mosaic.arith.cmpi"(%216, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      %217 = "stable_mosaic.arith.cmpi"(%88, %9) {predicate = 5 : i64} : (i32, i32) -> i1
       "stable_mosaic.scf.if"(%217) ({
         %218 = "stable_mosaic.arith.addi"(%46, %31) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %219 = "stable_mosaic.arith.index_cast"(%218) : (i32) -> index
@@ -313,29 +313,29 @@ module attributes {stable_mosaic.version = 8 : i64} {
         %221 = "stable_mosaic.arith.addi"(%46, %32) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %222 = "stable_mosaic.arith.index_cast"(%221) : (i32) -> index
         %223 = "stable_mosaic.memref.load"(%arg0, %222) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-        "stable_mosaic.tpu.log"(%arg20, %223, %220, %216) {formatted = true, tag = "step $0: store x, group $1, hop $2, slot $3"} : (i32, i32, i32, i32) -> ()
-        %224 = "stable_mosaic.arith.muli"(%223, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        "stable_mosaic.tpu.log"(%arg20, %223, %220, %88) {formatted = true, tag = "step $0: store x, group $1, hop $2, slot $3"} : (i32, i32, i32, i32) -> ()
+        %224 = "stable_mosaic.arith.muli"(%223, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %225 = "stable_mosaic.tpu.memref_slice"(%arg1, %224, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
         %226 = "stable_mosaic.arith.subi"(%4, %220) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %227 = "stable_mosaic.arith.addi"(%226, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %228 = "stable_mosaic.arith.remsi"(%227, %3) : (i32, i32) -> i32
         %229 = "stable_mosaic.arith.muli"(%228, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %230 = "stable_mosaic.arith.addi"(%229, %223) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %231 = "stable_mosaic.arith.muli"(%230, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %231 = "stable_mosaic.arith.muli"(%230, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %232 = "stable_mosaic.tpu.memref_slice"(%arg6, %231, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
-        %233 = "stable_mosaic.tpu.memref_slice"(%arg19, %216) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %233 = "stable_mosaic.tpu.memref_slice"(%arg19, %88) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         %234 = "stable_mosaic.tpu.memref_squeeze"(%233) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         "stable_mosaic.tpu.enqueue_dma"(%225, %232, %234) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
         %235 = "stable_mosaic.arith.addi"(%223, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %236 = "stable_mosaic.arith.muli"(%235, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %236 = "stable_mosaic.arith.muli"(%235, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %237 = "stable_mosaic.tpu.memref_slice"(%arg1, %236, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<32x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
         %238 = "stable_mosaic.arith.addi"(%4, %220) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %239 = "stable_mosaic.arith.remsi"(%238, %3) : (i32, i32) -> i32
         %240 = "stable_mosaic.arith.muli"(%239, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %241 = "stable_mosaic.arith.addi"(%240, %235) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %242 = "stable_mosaic.arith.muli"(%241, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %242 = "stable_mosaic.arith.muli"(%241, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %243 = "stable_mosaic.tpu.memref_slice"(%arg6, %242, %9) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x256xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x256xbf16, #tpu.memory_space<hbm>>
-        %244 = "stable_mosaic.tpu.memref_slice"(%arg19, %216) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %244 = "stable_mosaic.tpu.memref_slice"(%arg19, %88) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         %245 = "stable_mosaic.tpu.memref_squeeze"(%244) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
         "stable_mosaic.tpu.enqueue_dma"(%237, %243, %245) {operandSegmentSizes = array<i32: 1, 0, 1, 1, 0, 0>, priority = 0 : i32, strict_ordering = false} : (memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<8x256xbf16, #tpu.memory_space<hbm>>, memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
@@ -345,50 +345,50 @@ module attributes {stable_mosaic.version = 8 : i64} {
       %246 = "stable_mosaic.arith.addi"(%46, %33) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
       %247 = "stable_mosaic.arith.index_cast"(%246) : (i32) -> index
       %248 = "stable_mosaic.memref.load"(%arg0, %247) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %249 = "stable_mosaic.arith.cmpi"(%248, %9) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%249) ({
+      %249 = "stable_mosaic.arith.addi"(%46, %34) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %250 = "stable_mosaic.arith.index_cast"(%249) : (i32) -> index
+      %251 = "stable_mosaic.memref.load"(%arg0, %250) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %252 = "stable_mosaic.arith.addi"(%46, %35) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+      %253 = "stable_mosaic.arith.index_cast"(%252) : (i32) -> index
+      %254 = "stable_mosaic.memref.load"(%arg0, %253) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
+      %255 = "stable_mosaic.arith.cmpi"(%248, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%255) ({
         "stable_mosaic.tpu.log"(%arg20, %248) {formatted = true, tag = "step $0: await x, slot $1"} : (i32, i32) -> ()
-        %250 = "stable_mosaic.arith.muli"(%248, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %251 = "stable_mosaic.tpu.memref_slice"(%arg7, %250, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %252 = "stable_mosaic.tpu.memref_squeeze"(%251) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %253 = "stable_mosaic.tpu.memref_slice"(%arg7, %250, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %254 = "stable_mosaic.tpu.memref_squeeze"(%253) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %255 = "stable_mosaic.tpu.memref_slice"(%arg16, %248) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %256 = "stable_mosaic.tpu.memref_squeeze"(%255) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.wait_dma2"(%256, %252, %254) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>) -> ()
-        %257 = "stable_mosaic.arith.addi"(%250, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-        %258 = "stable_mosaic.tpu.memref_slice"(%arg7, %257, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %259 = "stable_mosaic.tpu.memref_squeeze"(%258) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %260 = "stable_mosaic.tpu.memref_slice"(%arg7, %257, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
-        %261 = "stable_mosaic.tpu.memref_squeeze"(%260) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
-        %262 = "stable_mosaic.tpu.memref_slice"(%arg16, %248) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %263 = "stable_mosaic.tpu.memref_squeeze"(%262) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.wait_dma2"(%263, %259, %261) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>) -> ()
+        %256 = "stable_mosaic.arith.muli"(%248, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %257 = "stable_mosaic.tpu.memref_slice"(%arg7, %256, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %258 = "stable_mosaic.tpu.memref_squeeze"(%257) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %259 = "stable_mosaic.tpu.memref_slice"(%arg7, %256, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %260 = "stable_mosaic.tpu.memref_squeeze"(%259) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %261 = "stable_mosaic.tpu.memref_slice"(%arg16, %248) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %262 = "stable_mosaic.tpu.memref_squeeze"(%261) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.wait_dma2"(%262, %258, %260) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>) -> ()
+        %263 = "stable_mosaic.arith.addi"(%256, %1) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+        %264 = "stable_mosaic.tpu.memref_slice"(%arg7, %263, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %265 = "stable_mosaic.tpu.memref_squeeze"(%264) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %266 = "stable_mosaic.tpu.memref_slice"(%arg7, %263, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<4x8x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x8x128xbf16, #tpu.memory_space<vmem>>
+        %267 = "stable_mosaic.tpu.memref_squeeze"(%266) : (memref<1x8x128xbf16, #tpu.memory_space<vmem>>) -> memref<8x128xbf16, #tpu.memory_space<vmem>>
+        %268 = "stable_mosaic.tpu.memref_slice"(%arg16, %248) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %269 = "stable_mosaic.tpu.memref_squeeze"(%268) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.wait_dma2"(%269, %265, %267) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>, memref<8x128xbf16, #tpu.memory_space<vmem>>) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %264 = "stable_mosaic.arith.addi"(%46, %34) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %265 = "stable_mosaic.arith.index_cast"(%264) : (i32) -> index
-      %266 = "stable_mosaic.memref.load"(%arg0, %265) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %267 = "stable_mosaic.arith.cmpi"(%266, %9) {predicate = 5 : i64} : (i32, i32) -> i1
-      "stable_mosaic.scf.if"(%267) ({
-        "stable_mosaic.tpu.log"(%arg20, %266) {formatted = true, tag = "step $0: await y, slot $1"} : (i32, i32) -> ()
-        %268 = "stable_mosaic.tpu.memref_slice"(%arg8, %266, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
-        %269 = "stable_mosaic.tpu.memref_squeeze"(%268) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
-        %270 = "stable_mosaic.tpu.memref_slice"(%arg8, %266, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
-        %271 = "stable_mosaic.tpu.memref_squeeze"(%270) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
-        %272 = "stable_mosaic.tpu.memref_slice"(%arg17, %266) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        %273 = "stable_mosaic.tpu.memref_squeeze"(%272) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
-        "stable_mosaic.tpu.wait_dma2"(%273, %269, %271) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<128x128xbf16, #tpu.memory_space<vmem>>, memref<128x128xbf16, #tpu.memory_space<vmem>>) -> ()
+      %270 = "stable_mosaic.arith.cmpi"(%251, %9) {predicate = 5 : i64} : (i32, i32) -> i1
+      "stable_mosaic.scf.if"(%270) ({
+        "stable_mosaic.tpu.log"(%arg20, %251) {formatted = true, tag = "step $0: await y, slot $1"} : (i32, i32) -> ()
+        %271 = "stable_mosaic.tpu.memref_slice"(%arg8, %251, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
+        %272 = "stable_mosaic.tpu.memref_squeeze"(%271) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
+        %273 = "stable_mosaic.tpu.memref_slice"(%arg8, %251, %9, %9) {operandSegmentSizes = array<i32: 1, 3, 0>} : (memref<2x128x128xbf16, #tpu.memory_space<vmem>>, i32, i32, i32) -> memref<1x128x128xbf16, #tpu.memory_space<vmem>>
+        %274 = "stable_mosaic.tpu.memref_squeeze"(%273) : (memref<1x128x128xbf16, #tpu.memory_space<vmem>>) -> memref<128x128xbf16, #tpu.memory_space<vmem>>
+        %275 = "stable_mosaic.tpu.memref_slice"(%arg17, %251) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        %276 = "stable_mosaic.tpu.memref_squeeze"(%275) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
+        "stable_mosaic.tpu.wait_dma2"(%276, %272, %274) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, strict_ordering = false} : (memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, memref<128x128xbf16, #tpu.memory_space<vmem>>, memref<128x128xbf16, #tpu.memory_space<vmem>>) -> ()
         "stable_mosaic.scf.yield"() : () -> ()
       }, {
         "stable_mosaic.scf.yield"() : () -> ()
       }) : (i1) -> ()
-      %274 = "stable_mosaic.arith.addi"(%46, %35) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-      %275 = "stable_mosaic.arith.index_cast"(%274) : (i32) -> index
-      %276 = "stable_mosaic.memref.load"(%arg0, %275) : (memref<700xi32, #tpu.memory_space<smem>>, index) -> i32
-      %277 = "stable_mosaic.arith.cmpi"(%276, %9) {predicate = 0 : i64} : (i32, i32) -> i1
+      %277 = "stable_mosaic.arith.cmpi"(%254, %9) {predicate = 0 : i64} : (i32, i32) -> i1
       "stable_mosaic.scf.if"(%277) ({
         %278 = "stable_mosaic.arith.addi"(%46, %36) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
         %279 = "stable_mosaic.arith.index_cast"(%278) : (i32) -> index
@@ -468,8 +468,8 @@ module attributes {stable_mosaic.version = 8 : i64} {
             %336 = "stable_mosaic.arith.remsi"(%335, %3) : (i32, i32) -> i32
             %337 = "stable_mosaic.arith.muli"(%336, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
             %338 = "stable_mosaic.arith.addi"(%337, %298) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-            %339 = "stable_mosaic.arith.muli"(%338, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-            %340 = "stable_mosaic.arith.muli"(%292, %26) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+            %339 = "stable_mosaic.arith.muli"(%338, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+            %340 = "stable_mosaic.arith.muli"(%292, %28) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
             %341 = "stable_mosaic.tpu.memref_slice"(%arg4, %339, %340) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
             %342 = "stable_mosaic.tpu.memref_slice"(%arg18, %280) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
             %343 = "stable_mosaic.tpu.memref_squeeze"(%342) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
@@ -482,7 +482,7 @@ module attributes {stable_mosaic.version = 8 : i64} {
             %349 = "stable_mosaic.arith.muli"(%348, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
             %350 = "stable_mosaic.arith.addi"(%298, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
             %351 = "stable_mosaic.arith.addi"(%349, %350) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-            %352 = "stable_mosaic.arith.muli"(%351, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+            %352 = "stable_mosaic.arith.muli"(%351, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
             %353 = "stable_mosaic.tpu.memref_slice"(%arg4, %352, %340) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
             %354 = "stable_mosaic.tpu.memref_slice"(%arg18, %280) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
             %355 = "stable_mosaic.tpu.memref_squeeze"(%354) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
@@ -501,8 +501,8 @@ module attributes {stable_mosaic.version = 8 : i64} {
             %362 = "stable_mosaic.arith.remsi"(%361, %3) : (i32, i32) -> i32
             %363 = "stable_mosaic.arith.muli"(%362, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
             %364 = "stable_mosaic.arith.addi"(%363, %298) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-            %365 = "stable_mosaic.arith.muli"(%364, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-            %366 = "stable_mosaic.arith.muli"(%292, %26) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+            %365 = "stable_mosaic.arith.muli"(%364, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+            %366 = "stable_mosaic.arith.muli"(%292, %28) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
             %367 = "stable_mosaic.tpu.memref_slice"(%arg5, %365, %366) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
             %368 = "stable_mosaic.tpu.memref_slice"(%arg18, %280) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
             %369 = "stable_mosaic.tpu.memref_squeeze"(%368) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
@@ -515,7 +515,7 @@ module attributes {stable_mosaic.version = 8 : i64} {
             %375 = "stable_mosaic.arith.muli"(%374, %13) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
             %376 = "stable_mosaic.arith.addi"(%298, %3) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
             %377 = "stable_mosaic.arith.addi"(%375, %376) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
-            %378 = "stable_mosaic.arith.muli"(%377, %17) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
+            %378 = "stable_mosaic.arith.muli"(%377, %14) {overflowFlags = #arith.overflow<none>} : (i32, i32) -> i32
             %379 = "stable_mosaic.tpu.memref_slice"(%arg5, %378, %366) {operandSegmentSizes = array<i32: 1, 2, 0>} : (memref<64x128xbf16, #tpu.memory_space<hbm>>, i32, i32) -> memref<8x128xbf16, #tpu.memory_space<hbm>>
             %380 = "stable_mosaic.tpu.memref_slice"(%arg18, %280) {operandSegmentSizes = array<i32: 1, 1, 0>} : (memref<2x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>, i32) -> memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
             %381 = "stable_mosaic.tpu.memref_squeeze"(%380) : (memref<1x!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>) -> memref<!tpu.dma_semaphore, #tpu.memory_space<semaphore_mem>>
@@ -610,7 +610,7 @@ module @all_gather_matmul attributes {mhlo.num_partitions = 4 : i32, mhlo.num_re
       %5 = stablehlo.pad %y0_part, %4, low = [0, 0], high = [6, 0], interior = [0, 0] : (tensor<250x128xbf16>, tensor<bf16>) -> tensor<256x128xbf16>
       %6 = stablehlo.constant dense<0.000000e+00> : tensor<bf16>
       %7 = stablehlo.pad %y1_part, %6, low = [0, 0], high = [6, 28], interior = [0, 0] : (tensor<250x100xbf16>, tensor<bf16>) -> tensor<256x128xbf16>
-      %8:3 = stablehlo.custom_call @tpu_custom_call(%1, %3, %5, %7) {backend_config = "{\22custom_call_config\22: {\22body\22: \22BODY\22, \22has_communication\22: true, \22collective_id\22: 0, \22cost_estimate\22: {\22flops\22: 6840000, \22transcendentals\22: 0, \22bytes_accessed\22: 688128, \22remote_bytes_transferred\22: 16384}, \22serialization_format\22: 1, \22needs_layout_passes\22: true, \22output_memory_space_colors\22: [{\22color\22: 0, \22shape_index\22: [0]}, {\22color\22: 0, \22shape_index\22: [1]}, {\22color\22: 0, \22shape_index\22: [2]}], \22input_memory_space_colors\22: [{\22operand_index\22: 1, \22color\22: 0}, {\22operand_index\22: 2, \22color\22: 0}, {\22operand_index\22: 3, \22color\22: 0}]}, \22scoped_memory_configs\22: [{\22memory_space\22: 1, \22offset\22: 0, \22size\22: 4292608}]}", kernel_name = "all_gather_matmul_wavefront_16x128x128", operand_layouts = [dense<[0]> : tensor<1xindex>, dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>]} : (tensor<700xi32>, tensor<32x256xbf16>, tensor<256x128xbf16>, tensor<256x128xbf16>) -> (tensor<64x128xbf16>, tensor<64x128xbf16>, tensor<64x256xbf16>)
+      %8:3 = stablehlo.custom_call @tpu_custom_call(%1, %3, %5, %7) {backend_config = "{\22custom_call_config\22: {\22body\22: \22BODY\22, \22has_communication\22: true, \22collective_id\22: 0, \22cost_estimate\22: {\22flops\22: 6840000, \22transcendentals\22: 0, \22bytes_accessed\22: 688128, \22remote_bytes_transferred\22: 16384}, \22serialization_format\22: 1, \22needs_layout_passes\22: true, \22disable_bounds_checks\22: true, \22output_memory_space_colors\22: [{\22color\22: 0, \22shape_index\22: [0]}, {\22color\22: 0, \22shape_index\22: [1]}, {\22color\22: 0, \22shape_index\22: [2]}], \22input_memory_space_colors\22: [{\22operand_index\22: 1, \22color\22: 0}, {\22operand_index\22: 2, \22color\22: 0}, {\22operand_index\22: 3, \22color\22: 0}]}, \22scoped_memory_configs\22: [{\22memory_space\22: 1, \22offset\22: 0, \22size\22: 1152000}]}", kernel_name = "all_gather_matmul_wavefront_16x128x128", operand_layouts = [dense<[0]> : tensor<1xindex>, dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>, dense<[1, 0]> : tensor<2xindex>]} : (tensor<700xi32>, tensor<32x256xbf16>, tensor<256x128xbf16>, tensor<256x128xbf16>) -> (tensor<64x128xbf16>, tensor<64x128xbf16>, tensor<64x256xbf16>)
       %9 = stablehlo.reshape %8#0 : (tensor<64x128xbf16>) -> tensor<2x32x128xbf16>
       %10 = stablehlo.slice %9 [0:2, 0:30, 0:128] : (tensor<2x32x128xbf16>) -> tensor<2x30x128xbf16>
       %11 = stablehlo.reshape %10 : (tensor<2x30x128xbf16>) -> tensor<60x128xbf16>
