@@ -113,9 +113,8 @@ SimulatedRanks simulated_ranks(const ProblemShape& shape, int num_ranks,
   const double read_seconds = weight_bytes(shape) / cores / chip.hbm_bytes_per_second;
   const bool stays = weight_bytes(shape) / cores < static_cast<double>(chip.vmem_bytes);
   ranks.multiply_seconds = [=](std::int64_t rows, bool first) {
-    const double cycles =
-        sim::op_cycles(chip, element, static_cast<double>(rows), k, cols) +
-        sim::fill_cycles(chip, element, static_cast<double>(rows), cols);
+    const double cycles = sim::op_cycles(chip, element, static_cast<double>(rows), k, cols) +
+                          sim::fill_cycles(chip, element, static_cast<double>(rows), cols);
     return std::max(cycles / chip.clock_hz, first || !stays ? read_seconds : 0);
   };
   ranks.wave_rows = kTileRows;

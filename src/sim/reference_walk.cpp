@@ -135,8 +135,8 @@ class ReferenceWalker {
     const tpu::Element element = problem_.machine.elements.operand;
     spend(fill_cycles(chip_, element, rows, static_cast<double>(problem_.bn)),
           times_.control_seconds);
-    spend(op_cycles(chip_, element, rows,
-                    static_cast<double>(problem_.bk), static_cast<double>(problem_.bn)),
+    spend(op_cycles(chip_, element, rows, static_cast<double>(problem_.bk),
+                    static_cast<double>(problem_.bn)),
           times_.mxu_seconds);
     if (shape_.grid_k > 1 && action.k_block == shape_.grid_k - 1)
       spend(rows * static_cast<double>(problem_.bn) / 1024 * kDrainCycles, times_.control_seconds);
