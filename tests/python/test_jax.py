@@ -20,6 +20,7 @@ from jax.sharding import PartitionSpec as P
 
 from collective_matmul import InvalidArgumentError, UnsupportedError, _core
 from collective_matmul.jax import (
+    _local,
     _plain,
     _tpu,
     all_gather_matmul,
@@ -61,6 +62,20 @@ def test_a_call_is_one_custom_call_with_the_kernel_of_its_shape():
         f"(tensor<{len(call.table)}xi32>, tensor<128x2048xbf16>, tensor<2048x128xbf16>)"
         " -> tensor<1024x128xbf16>"
     )
+
+
+@pytest.mark.parametrize("options, given", [
+    ({}, "bf16"),
+    ({"out_dtype": "float16"}, "f32"),
+    ({"activation": "relu"}, "f32"),
+    ({"activation": "none"}, "bf16"),
+    ({"swiglu": True}, "f32"),
+])
+def test_a_kernel_returns_its_sums_where_they_are_not_the_result(options, given):
+    ys = [shape(128, 1024)] * 2
+    text = lowered(lambda x, *ys: on_v6e(x, list(ys), **options), shape(64, 128), *ys)
+    [types] = custom_calls(text)
+    assert types.endswith(f"-> (tensor<64x128x{given}>, tensor<64x128x{given}>)")
 
 
 def test_shapes_of_results():
@@ -173,6 +188,17 @@ def test_the_gradient_is_that_of_the_definition(options):
     )
     for defined, ours in zip(*jax.jit(on_each)(x, *ys)):
         np.testing.assert_allclose(ours, defined, rtol=1e-5, atol=1e-4)
+
+
+def test_each_device_knows_its_rank_and_its_group():
+    mesh = ring_mesh(axis_name="tp", shape={"a": 2, "tp": 2, "b": 2})
+    config = make_config(mesh, "tp", 1)
+    all_axes = P(("a", "tp", "b"), None)
+    places = jax.shard_map(
+        lambda: _local.place(config)[None], mesh=mesh, in_specs=(), out_specs=all_axes
+    )
+    expected = [(tp, 2 * a + b) for a in range(2) for tp in range(2) for b in range(2)]
+    np.testing.assert_array_equal(jax.jit(places)(), expected)
 
 
 def test_forward_mode_is_refused():
