@@ -72,13 +72,26 @@ class Search {
     }
   }
 
+  // The bodies that some step has.
+  static std::vector<TileBody> bodies_in_use(const TilePlan& plan) {
+    const std::vector<TileBody>& all = plan.schedule.shape.bodies;
+    std::vector<char> used(all.size());
+    for (const schedule::TileStep& step : plan.schedule.steps) {
+      if (step.body != schedule::kNone) used[step.body] = 1;
+    }
+    std::vector<TileBody> bodies;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (used[i] != 0) bodies.push_back(all[i]);
+    }
+    return bodies;
+  }
   static bool same_products(const TilePlan& a, const TilePlan& b) {
     const auto same_body = [](const TileBody& one, const TileBody& other) {
       return one.groups == other.groups && one.blocks == other.blocks && one.free == other.free;
     };
     const TileParameters &p = a.parameters, &q = b.parameters;
     return p.side_rows == q.side_rows && p.block_cols == q.block_cols && p.block_k == q.block_k &&
-           std::ranges::equal(p.bodies, q.bodies, same_body);
+           std::ranges::equal(bodies_in_use(a), bodies_in_use(b), same_body);
   }
 
   // Of those with the same products the fastest, and of those the `num_plans_` fastest.
@@ -87,13 +100,11 @@ class Search {
     const auto is_slower = [seconds](const TilePlan& other) {
       return other.times.seconds > seconds;
     };
+    if (best_.size() == num_plans_ && !is_slower(best_.back())) return;
     auto like = std::ranges::find_if(
         best_, [&plan](const TilePlan& other) { return same_products(other, plan); });
     if (like != best_.end() && !is_slower(*like)) return;
-    if (like == best_.end() && best_.size() == num_plans_) {
-      if (!is_slower(best_.back())) return;
-      like = best_.end() - 1;
-    }
+    if (like == best_.end() && best_.size() == num_plans_) like = best_.end() - 1;
     if (like != best_.end()) best_.erase(like);
     best_.insert(std::ranges::find_if(best_, is_slower), std::move(plan));
   }

@@ -68,6 +68,17 @@ TEST(CustomCall, KeepsOperandsAndResultsInHbm) {
   }
 }
 
+TEST(CustomCall, LeavesOutBoundsChecksUnlessAskedForThem) {
+  const SmallKernel small = small_kernels()[0];
+  const auto config = [&](bool bounds_checks) {
+    const CustomCall call =
+        custom_call(small.kernel.program, small.chip, {.bounds_checks = bounds_checks});
+    return json::parse(call.config)["custom_call_config"];
+  };
+  EXPECT_EQ(config(false)["disable_bounds_checks"], true);
+  EXPECT_FALSE(config(true).contains("disable_bounds_checks"));
+}
+
 TEST(CustomCall, TakesTheBodyInEitherForm) {
   const SmallKernel small = small_kernels()[0];
   const CustomCall call =
