@@ -13,6 +13,20 @@ import collective_matmul.torch as cmt  # noqa: E402
 from collective_matmul import InvalidArgumentError, UnsupportedError  # noqa: E402
 
 K = 16
+OPTIONS = {
+    "bias_sides": [1],
+    "packed_sides": [-1, -1],
+    "return_A": True,
+    "transposed": False,
+    "activations": [],
+    "swiglu": False,
+    "out_dtype": None,
+    "rows": None,
+    "algorithm": "auto",
+    "threads": 1,
+    "deadline_seconds": 30.0,
+    "native_bf16": True,
+}
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +138,12 @@ def no_gradients(rank):
     with pytest.raises(UnsupportedError, match="no gradient goes through packed weights"):
         cmt.all_gather_matmul(x, [packed])
     assert cmt.all_gather_matmul(x.detach(), [packed])[1][0].shape == (4, 3)
+    # Not by the function, but by the operator itself.
+    options = {**OPTIONS, "group_name": dist.group.WORLD.group_name, "activations": ["relu"]}
+    options |= {"bias_sides": [], "packed_sides": [-1], "return_A": False}
+    [out] = torch.ops.collective_matmul.all_gather_matmul(x, [gate], [], **options)
+    with pytest.raises(UnsupportedError, match="no gradient goes through an activation"):
+        out.sum().backward()
 
 
 def test_gradients_that_there_are_not(two):
@@ -193,21 +213,7 @@ def test_shapes_without_values(two):
 def checked(rank, gradient):
     x = make(1 + rank, 4, K).requires_grad_(gradient)
     weights = [make(10 + rank, K, 5).requires_grad_(gradient), make(20 + rank, K, 6)]
-    options = {
-        "bias_sides": [1],
-        "packed_sides": [-1, -1],
-        "group_name": dist.group.WORLD.group_name,
-        "return_A": True,
-        "transposed": False,
-        "activations": [],
-        "swiglu": False,
-        "out_dtype": None,
-        "rows": None,
-        "algorithm": "auto",
-        "threads": 1,
-        "deadline_seconds": 30.0,
-        "native_bf16": True,
-    }
+    options = {**OPTIONS, "group_name": dist.group.WORLD.group_name}
     operators = torch.ops.collective_matmul
     torch.library.opcheck(
         operators.all_gather_matmul.default, (x, weights, [make(3, 6)]), options

@@ -104,6 +104,12 @@ def all_gather_matmul(
     elif isinstance(activation, str):
         activation = [activation] * len(weights)
 
+    packed_sides = [w.handle if isinstance(w, PackedWeights) else _op.PLAIN for w in weights]
+    tensors = [w for w in weights if not isinstance(w, PackedWeights)]
+    given_biases = [b for b in biases if b is not None]
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, *tensors, *given_biases)):
+        _op.refuse_gradient(activation, swiglu, packed_sides)
+
     inner, flat = 1, x
     if x.dim() > 2:
         moved = x.movedim(gather_dim, 0)  # [m_local, ..., k]
@@ -111,10 +117,10 @@ def all_gather_matmul(
         flat = moved.reshape(moved.shape[0] * inner, x.shape[-1])
     results = _op.all_gather_matmul(
         flat,
-        [w for w in weights if not isinstance(w, PackedWeights)],
-        [b for b in biases if b is not None],
+        tensors,
+        given_biases,
         bias_sides=[side for side, b in enumerate(biases) if b is not None],
-        packed_sides=[w.handle if isinstance(w, PackedWeights) else -1 for w in weights],
+        packed_sides=packed_sides,
         group_name=name_of(group),
         return_A=return_A,
         transposed=transposed,

@@ -35,8 +35,8 @@ from collective_matmul.errors import (
 _MAX_PLANS = 16  # of a group; each holds its workspace and its helper threads
 
 _meetings: dict[str, int] = {}  # by the name of a group, which may be made again
-# By the store of a group, an object that goes when the group is destroyed. The group itself may stay:
-# compiled code refers to it, for one.
+# By the store of a group, an object that goes when the group is destroyed. The group itself may
+# stay: compiled code refers to it, for one.
 _all_ranks: weakref.WeakKeyDictionary[dist.Store, Ranks] = weakref.WeakKeyDictionary()
 
 

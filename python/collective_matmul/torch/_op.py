@@ -19,10 +19,10 @@ from collective_matmul.torch._group import PlanKey, Ranks, even_rows, ranks_of, 
 from collective_matmul.torch._tensor import DTYPES, dtype_name, matrix, rows_side_by_side
 from collective_matmul.torch._weights import PackedWeights, packed
 
-_PLAIN = -1  # in packed_sides: the next of the plain weights
+PLAIN = -1  # in packed_sides: the next of the weights that are tensors
 
 
-# Not by torch.library.custom_op, whose first call imports the compiler: seconds, and many megabytes.
+# Not by torch.library.custom_op, whose first call imports the compiler, for seconds.
 for _name, _schema in (
     (
         "all_gather_matmul",
@@ -139,7 +139,7 @@ def _check(
     plain, bias_of = iter(weights), dict(zip(options["bias_sides"], biases, strict=True))
     sides = []
     for number, handle in enumerate(options["packed_sides"]):
-        if handle == _PLAIN:
+        if handle == PLAIN:
             weight: Tensor | PackedWeights = next(plain)
             n = _check_weight(x, number, weight, options["transposed"])
         else:
@@ -292,19 +292,24 @@ def _reduce_scatter_shape(
     return x.new_empty((m_local, x.shape[1]))
 
 
-def _save_for_gradient(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
-    x, weights, biases = inputs
-    options = keyword_only_inputs
-    if options["swiglu"] or any(name != "none" for name in options["activations"]):
+def refuse_gradient(activations: list[str], swiglu: bool, packed_sides: list[int]) -> None:
+    """Raises UnsupportedError where a gradient would be wrong."""
+    if swiglu or any(name != "none" for name in activations):
         raise UnsupportedError(
             "no gradient goes through an activation or swiglu of this operator; apply them to its "
             "result, or call it under torch.no_grad()"
         )
-    if any(handle != _PLAIN for handle in options["packed_sides"]):
+    if any(handle != PLAIN for handle in packed_sides):
         raise UnsupportedError(
             "no gradient goes through packed weights; give the weights themselves, or call it "
             "under torch.no_grad()"
         )
+
+
+def _save_for_gradient(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
+    # Also called where no gradient is wanted, by some versions.
+    x, weights, biases = inputs
+    options = keyword_only_inputs
     ctx.options = options
     ctx.num_weights, ctx.num_biases = len(weights), len(biases)
     ctx.bias_dtypes = [bias.dtype for bias in biases]
@@ -320,6 +325,7 @@ def _gradient(ctx: Any, grads: list[Tensor]) -> Any:
     """
     x, gathered, *weights = ctx.saved_tensors
     options = ctx.options
+    refuse_gradient(options["activations"], options["swiglu"], options["packed_sides"])
     common = {name: options[name] for name in ("group_name", "rows", "deadline_seconds")}
     wants_x, wants_weights, wants_biases = ctx.needs_input_grad
     out_grads = [grad.to(x.dtype) for grad in grads[: ctx.num_weights]]
