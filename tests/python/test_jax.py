@@ -9,6 +9,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 
 import functools
+import inspect
 import re
 
 import jax
@@ -18,6 +19,7 @@ import pytest
 from jax import export, lax
 from jax.sharding import PartitionSpec as P
 
+import collective_matmul.jax
 from collective_matmul import InvalidArgumentError, UnsupportedError, _core
 from collective_matmul.jax import (
     _local,
@@ -282,3 +284,13 @@ def test_devices_that_are_no_tpus_keep_their_order():
     assert list(mesh.devices.flat) == jax.devices()
     with pytest.raises(InvalidArgumentError, match="must multiply to the number of devices"):
         ring_mesh(axis_name="tp", shape={"dp": 2, "tp": 2})
+
+
+@pytest.mark.parametrize("name", collective_matmul.jax.__all__)
+def test_public_things_have_a_docstring_and_types(name):
+    thing = getattr(collective_matmul.jax, name)
+    assert thing.__doc__
+    if inspect.isfunction(thing):
+        signature = inspect.signature(thing)
+        kinds = [it.annotation for it in signature.parameters.values()]
+        assert signature.empty not in [*kinds, signature.return_annotation]

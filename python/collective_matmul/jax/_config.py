@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -68,7 +69,7 @@ class Config:
     def has_epilogue(self) -> bool:
         return self.swiglu or any(name != "none" for name in self.activations)
 
-    def primitive_params(self) -> dict[str, object]:
+    def primitive_params(self) -> dict[str, Any]:
         return {
             "num_ranks": self.num_ranks,
             "num_groups": math.prod(size for _, size in self.mesh_axes) // self.num_ranks,
@@ -98,8 +99,8 @@ def make_config(
     num_right_sides: int,
     *,
     activation: str | Sequence[str] | None = None,
-    out_dtype: object = None,
-    **fields: object,
+    out_dtype: jax.typing.DTypeLike | None = None,
+    **fields: Any,
 ) -> Config:
     """The config of a call on ``mesh``, with what has many spellings brought into one.
 
@@ -151,7 +152,11 @@ def device_kind_of(mesh: jax.sharding.Mesh | jax.sharding.AbstractMesh) -> str |
     return kind if kind is not None and kind.upper().startswith("TPU") else None
 
 
-def check_operands(config: Config, x, ys: Sequence) -> None:
+def check_operands(
+    config: Config,
+    x: jax.Array | jax.ShapeDtypeStruct,
+    ys: Sequence[jax.Array | jax.ShapeDtypeStruct],
+) -> None:
     """Checks what holds on every platform, of arrays of all devices.
 
     Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,8 @@ from collective_matmul.jax import _local, _rings
 from collective_matmul.jax._config import DEADLINE_SECONDS, Config, check_operands, make_config
 
 Mesh = jax.sharding.Mesh | jax.sharding.AbstractMesh
+Outs = jax.Array | list[jax.Array]
+Results = Outs | tuple[Outs, jax.Array]
 
 
 def all_gather_matmul(
@@ -36,7 +39,7 @@ def all_gather_matmul(
     chip: str | None = None,
     deadline_seconds: float = DEADLINE_SECONDS,
     debug: bool = False,
-):
+) -> Results:
     """all_gather(x) @ y, the gather hidden behind the product.
 
     x is sharded by rows over ``axis_name``, y by columns; so is the result. Over the mesh's other
@@ -107,13 +110,13 @@ class CheckedCall:
 
     config: Config
     x: jax.Array
-    ys: tuple
+    ys: tuple[jax.Array, ...]
     row_parts: int  # devices that the rows of x are shared out to
 
 
 def checked(
-    x,
-    y,
+    x: jax.Array | jax.ShapeDtypeStruct,
+    y: Sequence[jax.Array | jax.ShapeDtypeStruct],
     mesh: Mesh,
     axis_name: str,
     collective_id: int | None = 0,
@@ -122,7 +125,7 @@ def checked(
     rhs_transpose: bool = False,
     *,
     batch_axis: str | None = None,
-    **options: object,
+    **options: Any,
 ) -> CheckedCall:
     """Of the arguments of ``all_gather_matmul``; x and y may be shapes with types.
 
@@ -174,7 +177,7 @@ def all_gather_matmul_local(
     chip: str | None = None,
     deadline_seconds: float = DEADLINE_SECONDS,
     debug: bool = False,
-):
+) -> Results:
     """The part of one device of ``all_gather_matmul``, for the inside of a shard_map.
 
     Collective: every device of the axis calls it, the same number of times and in the same order.
@@ -221,19 +224,19 @@ def all_gather_matmul_local(
     return _packed(config, y, _local.call(config, x, ys))
 
 
-def _right_sides(y) -> tuple:
+def _right_sides(y: Any) -> tuple[jax.Array, ...]:
     ys = tuple(y) if isinstance(y, (list, tuple)) else (y,)
     if not ys:
         raise InvalidArgumentError("y is an empty list; give at least one right side")
     return _arrays(ys)
 
 
-def _arrays(operands) -> tuple:
+def _arrays(operands: Sequence[Any]) -> tuple[jax.Array, ...]:
     taken = (jax.Array, jax.ShapeDtypeStruct)
     return tuple(a if isinstance(a, taken) else jnp.asarray(a) for a in operands)
 
 
-def _packed(config: Config, y, results: tuple):
+def _packed(config: Config, y: Any, results: tuple[jax.Array, ...]) -> Results:
     """As the caller gave y: an array for an array, a list for a list."""
     outs, gathered = list(results), None
     if config.return_gathered:
@@ -243,7 +246,13 @@ def _packed(config: Config, y, results: tuple):
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _sharded(config: Config, mesh: Mesh, batch_axis: str | None, x, ys: tuple) -> tuple:
+def _sharded(
+    config: Config,
+    mesh: Mesh,
+    batch_axis: str | None,
+    x: jax.Array,
+    ys: tuple[jax.Array, ...],
+) -> tuple[jax.Array, ...]:
     """Of matrices of all devices: pads to equal parts, runs each device's part, cuts."""
     axis = config.axis_name
     m, k = x.shape
@@ -268,13 +277,13 @@ def _sharded(config: Config, mesh: Mesh, batch_axis: str | None, x, ys: tuple) -
     return tuple(_cut(*of, (m, c), mesh) for *of, c in zip(results, out_specs, cols))
 
 
-def _padded(a, dimension: int, parts: int):
+def _padded(a: jax.Array, dimension: int, parts: int) -> jax.Array:
     """Zeros at the end, so that there are `parts` equal parts."""
     missing = -a.shape[dimension] % parts
     return a if missing == 0 else jnp.pad(a, [(0, missing * (i == dimension)) for i in range(2)])
 
 
-def _cut(a, spec: P, shape: tuple[int, int], mesh: Mesh):
+def _cut(a: jax.Array, spec: P, shape: tuple[int, int], mesh: Mesh) -> jax.Array:
     """The first rows and columns. Where it is cut they are no equal parts: all devices have all."""
     if a.shape == shape:
         return a
@@ -282,12 +291,12 @@ def _cut(a, spec: P, shape: tuple[int, int], mesh: Mesh):
     return _placed(a, mesh, kept)[: shape[0], : shape[1]]
 
 
-def _placed(a, mesh: Mesh, spec: P):
+def _placed(a: jax.Array, mesh: Mesh, spec: P) -> jax.Array:
     """Moves where shardings are a part of types; elsewhere the compiler sees to it."""
     return _reshard(a, jax.sharding.NamedSharding(mesh, spec)) if mesh.explicit_axes else a
 
 
-def _reshard(a, sharding):
+def _reshard(a: jax.Array, sharding: jax.sharding.NamedSharding) -> jax.Array:
     if hasattr(jax.sharding, "reshard"):
         return jax.sharding.reshard(a, sharding)
     from jax.experimental.shard import reshard  # its place before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,8 @@ from collective_matmul.errors import InvalidArgumentError, UnsupportedError
 from collective_matmul.jax import _plain, _tpu
 from collective_matmul.jax._config import Config
 from collective_matmul.jax._primitive import all_gather_matmul_p
+
+Arrays = tuple[jax.Array, ...]
 
 
 def place(config: Config) -> jax.Array:
@@ -32,7 +35,7 @@ def place(config: Config) -> jax.Array:
 
 
 @functools.lru_cache(maxsize=None)
-def _bind(config: Config):
+def _bind(config: Config) -> Callable[..., list[jax.Array]]:
     """The primitive as a function, which a batch calls once for each of its elements."""
     params = config.primitive_params()
     return jax.custom_batching.sequential_vmap(
@@ -41,12 +44,14 @@ def _bind(config: Config):
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _differentiable(config: Config, x, ys):
+def _differentiable(config: Config, x: jax.Array, ys: Arrays) -> Arrays:
     where = same_axes(place(config), like=x)
     return tuple(_bind(config)(x, ys, where))
 
 
-def _forward(config: Config, x, ys):
+def _forward(
+    config: Config, x: jax.Array, ys: Arrays
+) -> tuple[Arrays, tuple[jax.Array, Arrays]]:
     if jnp.dtype(x.dtype).itemsize == 1:
         raise UnsupportedError(
             f"no gradient of products of {x.dtype.name}: it has too few bits for sums of "
@@ -55,21 +60,23 @@ def _forward(config: Config, x, ys):
     return _differentiable(config, x, ys), (x, ys)
 
 
-def _backward(config: Config, operands, cotangents):
+def _backward(
+    config: Config, operands: tuple[jax.Array, Arrays], cotangents: Arrays
+) -> tuple[jax.Array, Arrays]:
     return _plain.gradients(config, *operands, cotangents)
 
 
 _differentiable.defvjp(_forward, _backward)
 
 
-def axes_of(x) -> frozenset[str]:
+def axes_of(x: jax.Array) -> frozenset[str]:
     """Axes of the mesh over which the value differs, as far as shard_map keeps track of them."""
     aval = jax.typeof(x)
     varying = getattr(getattr(aval, "manual_axis_type", None), "varying", None)
     return frozenset(varying if varying is not None else getattr(aval, "vma", ()))
 
 
-def _vary(x, axes: frozenset[str]):
+def _vary(x: jax.Array, axes: frozenset[str]) -> jax.Array:
     missing = tuple(sorted(axes - axes_of(x)))
     if not missing:
         return x
@@ -78,11 +85,11 @@ def _vary(x, axes: frozenset[str]):
     return lax.pvary(x, missing)
 
 
-def same_axes(x, *, like):
+def same_axes(x: jax.Array, *, like: jax.Array) -> jax.Array:
     return _vary(x, axes_of(like))
 
 
-def call(config: Config, x, ys: tuple) -> tuple:
+def call(config: Config, x: jax.Array, ys: Arrays) -> Arrays:
     """All results of one device; shapes as of the primitive."""
     axes = frozenset().union(*(axes_of(operand) for operand in (x, *ys)))
     if axes:  # empty where shard_map does not keep track

@@ -9,6 +9,8 @@ from jax import lax
 from collective_matmul.jax._config import Config
 from collective_matmul.jax._primitive import result_dtype
 
+Arrays = tuple[jax.Array, ...]
+
 _ACTIVATIONS = {
     "none": lambda sums: sums,
     "relu": jax.nn.relu,
@@ -18,14 +20,16 @@ _ACTIVATIONS = {
 }
 
 
-def dot(a, b, contract: tuple[int, int]):
+def dot(a: jax.Array, b: jax.Array, contract: tuple[int, int]) -> jax.Array:
     """Sums over dimension contract[0] of a and contract[1] of b, in f32 or int32."""
     sums = jnp.int32 if jnp.issubdtype(a.dtype, jnp.integer) else jnp.float32
     dimensions = (((contract[0],), (contract[1],)), ((), ()))
     return lax.dot_general(a, b, dimensions, preferred_element_type=sums)
 
 
-def epilogue(activations: tuple[str, ...], swiglu: bool, sums: list) -> list:
+def epilogue(
+    activations: tuple[str, ...], swiglu: bool, sums: list[jax.Array]
+) -> list[jax.Array]:
     """Of the f32 sums of each right side; SwiGLU makes one of two."""
     if swiglu:
         return [jax.nn.silu(sums[0]) * sums[1]]
@@ -34,7 +38,7 @@ def epilogue(activations: tuple[str, ...], swiglu: bool, sums: list) -> list:
     return [_ACTIVATIONS[name](each) for name, each in zip(activations, sums)]
 
 
-def results(config: Config, x, ys: tuple) -> tuple:
+def results(config: Config, x: jax.Array, ys: Arrays) -> Arrays:
     """What the primitive returns, by XLA's own gather and products."""
     n_of_y = 0 if config.rhs_transpose else 1
     gathered = lax.all_gather(x, config.axis_name, axis=0, tiled=True)
@@ -44,7 +48,9 @@ def results(config: Config, x, ys: tuple) -> tuple:
     return (*outs, gathered) if config.return_gathered else tuple(outs)
 
 
-def gradients(config: Config, x, ys: tuple, cotangents: tuple) -> tuple:
+def gradients(
+    config: Config, x: jax.Array, ys: Arrays, cotangents: Arrays
+) -> tuple[jax.Array, Arrays]:
     """Cotangents of x_local and of each right side, from those of all results of this device.
 
     x_local gets the sum over ranks of each rank's g @ y^T, its own rows of it, rounded to x's type

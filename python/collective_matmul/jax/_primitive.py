@@ -8,7 +8,10 @@ x of all devices [num_ranks * m_local, k] with return_gathered. All are row-majo
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
@@ -18,7 +21,7 @@ all_gather_matmul_p = Primitive("all_gather_matmul")
 all_gather_matmul_p.multiple_results = True
 
 
-def result_dtype(dtype, out_dtype: str | None):
+def result_dtype(dtype: Any, out_dtype: str | None) -> np.dtype:
     """The type of the product: as asked, else that of the operands, int32 of int8."""
     if out_dtype is not None:
         return jnp.dtype(out_dtype)
@@ -26,7 +29,7 @@ def result_dtype(dtype, out_dtype: str | None):
 
 
 @all_gather_matmul_p.def_abstract_eval
-def _abstract_eval(x, *ys_and_where, **params):
+def _abstract_eval(x: Any, *ys_and_where: Any, **params: Any) -> list[Any]:
     *ys, _ = ys_and_where
     m = params["num_ranks"] * x.shape[0]
     dtype = result_dtype(x.dtype, params["out_dtype"])
@@ -40,19 +43,19 @@ def _abstract_eval(x, *ys_and_where, **params):
     return results
 
 
-def _lower_on_cpu(ctx, *operands, **params):
+def _lower_on_cpu(ctx: Any, *operands: Any, **params: Any) -> Any:
     from collective_matmul.jax import _cpu
 
     return _cpu.lower(ctx, *operands, **params)
 
 
-def _lower_on_tpu(ctx, *operands, **params):
+def _lower_on_tpu(ctx: Any, *operands: Any, **params: Any) -> Any:
     from collective_matmul.jax import _tpu
 
     return _tpu.lower(ctx, *operands, **params)
 
 
-def _lower_elsewhere(ctx, *operands, **params):
+def _lower_elsewhere(ctx: Any, *operands: Any, **params: Any) -> Any:
     platforms = ", ".join(ctx.module_context.platforms)
     raise UnsupportedError(f"all_gather_matmul is there for cpu and tpu, not for {platforms}")
 

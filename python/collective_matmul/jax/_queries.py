@@ -7,12 +7,18 @@ All but ``get_tuned_block_sizes`` take the arguments of ``all_gather_matmul``, w
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 
 from collective_matmul import _core
 from collective_matmul.jax import _function, _tpu
+from collective_matmul.jax._function import Mesh
 from collective_matmul.tpu import Verification, verification_of
+
+Operand = jax.Array | jax.ShapeDtypeStruct
+Operands = Operand | Sequence[Operand]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,28 +30,38 @@ class CostEstimate:
     remote_bytes: int
 
 
-def validate_inputs(x, y, mesh, axis_name: str, *args, **options) -> None:
+def validate_inputs(
+    x: Operand, y: Operands, mesh: Mesh, axis_name: str, *args: Any, **options: Any
+) -> None:
     """Raises what a call would raise, without making or compiling anything of it."""
     _tpu.kernel_call(*_of_one_device(x, y, mesh, axis_name, *args, **options))
 
 
-def get_kernel_name(x, y, mesh, axis_name: str, *args, **options) -> str:
+def get_kernel_name(
+    x: Operand, y: Operands, mesh: Mesh, axis_name: str, *args: Any, **options: Any
+) -> str:
     """The kernel's name, as a profile shows it."""
     return _tpu.kernel_call(*_of_one_device(x, y, mesh, axis_name, *args, **options)).name
 
 
-def get_vmem_estimate_bytes(x, y, mesh, axis_name: str, *args, **options) -> int:
+def get_vmem_estimate_bytes(
+    x: Operand, y: Operands, mesh: Mesh, axis_name: str, *args: Any, **options: Any
+) -> int:
     """Bytes of VMEM that the kernel's buffers take, padded to tiles, whether they fit or not."""
     return _core.tpu.vmem_estimate_bytes(*_problem(x, y, mesh, axis_name, *args, **options))
 
 
-def get_cost_estimate(x, y, mesh, axis_name: str, *args, **options) -> CostEstimate:
+def get_cost_estimate(
+    x: Operand, y: Operands, mesh: Mesh, axis_name: str, *args: Any, **options: Any
+) -> CostEstimate:
     """Products, bytes that HBM reads and writes, and bytes that are sent to neighbours."""
     kernel = _core.tpu.describe(*_problem(x, y, mesh, axis_name, *args, **options))
     return CostEstimate(kernel.flops, kernel.hbm_bytes, kernel.remote_bytes)
 
 
-def verify_kernel(x, y, mesh, axis_name: str, *args, **options) -> Verification:
+def verify_kernel(
+    x: Operand, y: Operands, mesh: Mesh, axis_name: str, *args: Any, **options: Any
+) -> Verification:
     """Runs the kernel of a call on virtual devices, with data, in many orders of events.
 
     Takes a second for small shapes and grows with m * k * n.
@@ -77,11 +93,14 @@ def get_tuned_block_sizes(
     return sizes.bn, sizes.bk
 
 
-def _of_one_device(x, y, mesh, axis_name, *args, **options) -> tuple[dict, object, list]:
+def _of_one_device(
+    *args: Any, **options: Any
+) -> tuple[dict[str, Any], jax.ShapeDtypeStruct, list[jax.ShapeDtypeStruct]]:
     """Parameters of the primitive, and the shapes that one device has."""
-    call = _function.checked(x, y, mesh, axis_name, *args, **options)
+    call = _function.checked(*args, **options)
     config, n_of_y = call.config, 0 if call.config.rhs_transpose else 1
-    local_x = jax.ShapeDtypeStruct((-(-x.shape[0] // call.row_parts), x.shape[1]), x.dtype)
+    rows = -(-call.x.shape[0] // call.row_parts)
+    local_x = jax.ShapeDtypeStruct((rows, call.x.shape[1]), call.x.dtype)
     ys = []
     for each in call.ys:
         extents = list(each.shape)
@@ -90,7 +109,9 @@ def _of_one_device(x, y, mesh, axis_name, *args, **options) -> tuple[dict, objec
     return config.primitive_params(), local_x, ys
 
 
-def _problem(x, y, mesh, axis_name, *args, **options):
-    params, local_x, ys = _of_one_device(x, y, mesh, axis_name, *args, **options)
+def _problem(
+    *args: Any, **options: Any
+) -> tuple[_core.tpu.Problem, str, _core.tpu.KernelOptions]:
+    params, local_x, ys = _of_one_device(*args, **options)
     chip = _tpu.chip_of(params["tpu"].chip, params["tpu"].device_kind)
     return _tpu.problem_of(params, local_x, ys), chip, _tpu.options_of(params)

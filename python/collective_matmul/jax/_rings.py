@@ -16,7 +16,7 @@ from collective_matmul.jax import _tpu
 from collective_matmul.jax._config import device_kind_of
 
 
-def _place(device) -> tuple[int, int, int, int]:
+def _place(device: jax.Device) -> tuple[int, int, int, int]:
     """x, y, z of the chip, and which of its cores."""
     return (*device.coords, getattr(device, "core_on_chip", 0))
 
@@ -74,7 +74,7 @@ def longest_hop(mesh: jax.sharding.Mesh, axis_name: str, chip: str | None = None
 
 
 @functools.lru_cache(maxsize=None)  # once for each mesh
-def warn_of_long_hops(mesh, axis_name: str, chip: str | None) -> None:
+def warn_of_long_hops(mesh: jax.sharding.Mesh, axis_name: str, chip: str | None) -> None:
     """Warns where a ring along the axis does not run from chip to neighbouring chip."""
     if not isinstance(mesh, jax.sharding.Mesh) or device_kind_of(mesh) is None:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,8 @@ from collective_matmul import _core
 from collective_matmul.errors import UnsupportedError
 from collective_matmul.jax import _plain
 from collective_matmul.jax._primitive import result_dtype
+
+Shaped = jax.Array | jax.ShapeDtypeStruct
 
 # What JAX calls a device, by the name that this library has for its chip.
 _CHIPS = {
@@ -49,7 +52,7 @@ def chip_of(chip: str | None, device_kind: str | None) -> str:
     )
 
 
-def problem_of(params: dict, x, ys: Sequence) -> _core.tpu.Problem:
+def problem_of(params: dict[str, Any], x: Shaped, ys: Sequence[Shaped]) -> _core.tpu.Problem:
     """What the kernel is asked; x and ys have the shapes of one device, whatever they are."""
     tpu, num_ranks = params["tpu"], params["num_ranks"]
     n_of_y = 0 if params["rhs_transpose"] else 1
@@ -66,7 +69,7 @@ def problem_of(params: dict, x, ys: Sequence) -> _core.tpu.Problem:
     )
 
 
-def _kernel_dtype(dtype, params: dict):
+def _kernel_dtype(dtype: Any, params: dict[str, Any]) -> np.dtype:
     """What the kernel returns: the result's type where it can have it, else its sums."""
     has_epilogue = params["swiglu"] or any(name != "none" for name in params["activations"])
     if result_dtype(dtype, params["out_dtype"]) == dtype and not has_epilogue:
@@ -74,7 +77,7 @@ def _kernel_dtype(dtype, params: dict):
     return jnp.dtype("int32" if dtype == jnp.int8 else "float32")
 
 
-def options_of(params: dict) -> _core.tpu.KernelOptions:
+def options_of(params: dict[str, Any]) -> _core.tpu.KernelOptions:
     tpu, algorithm = params["tpu"], params["algorithm"]
     if algorithm is not None and algorithm not in ALGORITHMS:
         known = ", ".join((*ALGORITHMS, "sequential"))
@@ -88,7 +91,9 @@ def options_of(params: dict) -> _core.tpu.KernelOptions:
     )
 
 
-def kernel_call(params: dict, x, ys: Sequence) -> _core.tpu.CustomCall:
+def kernel_call(
+    params: dict[str, Any], x: Shaped, ys: Sequence[Shaped]
+) -> _core.tpu.CustomCall:
     """The custom call of a kernel; x and ys have the shapes of one device.
 
     Raises:
@@ -118,7 +123,7 @@ def _kernel_primitive(name: str) -> Primitive:
         ]
     )
 
-    def lower(ctx, *operands, results, config):
+    def lower(ctx: Any, *operands: Any, results: Any, config: str) -> Any:
         rule = jax.ffi.ffi_lowering(
             "tpu_custom_call",
             api_version=1,
@@ -132,18 +137,18 @@ def _kernel_primitive(name: str) -> Primitive:
     return primitive
 
 
-def _pad(x, shape: Sequence[int]):
+def _pad(x: jax.Array, shape: Sequence[int]) -> jax.Array:
     zero = np.zeros((), x.dtype)
     return lax.pad(x, zero, [(0, to - of, 0) for of, to in zip(x.shape, shape)])
 
 
-def _cut(padded, num_ranks: int, rows: int, cols: int):
+def _cut(padded: jax.Array, num_ranks: int, rows: int, cols: int) -> jax.Array:
     """The first `rows` rows that each rank has, the first `cols` columns."""
     shards = padded.reshape(num_ranks, -1, padded.shape[1])
     return shards[:, :rows, :cols].reshape(num_ranks * rows, cols)
 
 
-def _on_tpu(x, *ys_and_where, **params) -> list:
+def _on_tpu(x: jax.Array, *ys_and_where: jax.Array, **params: Any) -> list[jax.Array]:
     *ys, _ = ys_and_where  # a kernel knows its device's place by itself
     call = kernel_call(params, x, ys)
     operands = [_pad(a, to.shape) for a, to in zip((x, *ys), call.operands)]
@@ -162,7 +167,7 @@ def _on_tpu(x, *ys_and_where, **params) -> list:
     return [out.astype(wanted) for out in outs] + results[len(ys) :]
 
 
-def lower(ctx, *operands, **params):
+def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
     """The rule of the primitive: what the function above does, put in its place."""
     # Without the axes over which values vary: nothing in the function is about other devices.
     plain = [jax.core.ShapedArray(aval.shape, aval.dtype) for aval in ctx.avals_in]
