@@ -40,8 +40,8 @@ std::string memory_space_colors(const Program& program) {
              inputs, "]");
 }
 
-// Bytes of the largest left operand and the largest sums of a product. Narrow types may be widened
-// to bf16.
+// Bytes of the largest left operand, with a right one that is to be turned, and of the largest sums
+// of a product. Narrow types may be widened to bf16.
 struct Largest {
   std::int64_t operand = 0, sums = 0;
 };
@@ -54,7 +54,9 @@ Largest largest_of(const Program& program) {
   for_each_statement(program.body, [&](const Statement& statement, int) {
     const auto* matmul = std::get_if<Matmul>(&statement.what);
     if (matmul == nullptr) return;
-    largest.operand = std::max(largest.operand, bytes(matmul->lhs, element_bytes(Element::kBF16)));
+    const int widened = element_bytes(Element::kBF16);
+    const std::int64_t turned = matmul->rhs_transposed ? bytes(matmul->rhs, widened) : 0;
+    largest.operand = std::max(largest.operand, bytes(matmul->lhs, widened) + turned);
     largest.sums = std::max(largest.sums, bytes(matmul->result, 1));
   });
   return largest;

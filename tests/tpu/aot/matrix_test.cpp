@@ -81,5 +81,22 @@ TEST_P(Corners, Compile) {
   }
 }
 
+// The oldest spills a transposed right operand of fp8, too: it needs room for that.
+TEST(CompileMatrix, RoomForWhatTheOldestSpills) {
+  CMM_SKIP_WITHOUT_LIBTPU(test::kOldestLibtpu);
+  const Chip& chip = sim::find_chip(sim::builtin_chips(), "v5e");
+  test::WavefrontCase c = test::small_case(
+      "", test::options_of({.mesh = {1}}, {.m = 31, .k = 5000, .cols = {300}}, Element::kF8E4M3),
+      chip.generation);
+  c.options.rhs_transposed = true;
+  c.shape.side_rows = c.shape.piece_rows = 32;
+  c.shape.x_slots = 1;
+  expect_compiles(
+      {.name = "m31_k5000_transposed",
+       .chip = chip,
+       .kernel = wavefront_kernel(cmm::test::simple_schedule(c.shape), c.options, chip)},
+      test::kOldestLibtpu);
+}
+
 }  // namespace
 }  // namespace cmm::tpu
