@@ -16,6 +16,7 @@ from collective_matmul.jax import _local, _rings
 from collective_matmul.jax._config import DEADLINE_SECONDS, Config, check_operands, make_config
 
 Mesh = jax.sharding.Mesh | jax.sharding.AbstractMesh
+Shaped = jax.Array | jax.ShapeDtypeStruct
 Outs = jax.Array | list[jax.Array]
 Results = Outs | tuple[Outs, jax.Array]
 
@@ -109,14 +110,14 @@ class CheckedCall:
     """The arguments of a call, right as far as that can be told without a platform."""
 
     config: Config
-    x: jax.Array
-    ys: tuple[jax.Array, ...]
+    x: Any  # array or shape, as the ys
+    ys: tuple[Any, ...]
     row_parts: int  # devices that the rows of x are shared out to
 
 
 def checked(
-    x: jax.Array | jax.ShapeDtypeStruct,
-    y: Sequence[jax.Array | jax.ShapeDtypeStruct],
+    x: Shaped,
+    y: Shaped | Sequence[Shaped],
     mesh: Mesh,
     axis_name: str,
     collective_id: int | None = 0,
@@ -224,25 +225,23 @@ def all_gather_matmul_local(
     return _packed(config, y, _local.call(config, x, ys))
 
 
-def _right_sides(y: Any) -> tuple[jax.Array, ...]:
+def _right_sides(y: Any) -> tuple[Any, ...]:
     ys = tuple(y) if isinstance(y, (list, tuple)) else (y,)
     if not ys:
         raise InvalidArgumentError("y is an empty list; give at least one right side")
     return _arrays(ys)
 
 
-def _arrays(operands: Sequence[Any]) -> tuple[jax.Array, ...]:
+def _arrays(operands: Sequence[Any]) -> tuple[Any, ...]:
     taken = (jax.Array, jax.ShapeDtypeStruct)
     return tuple(a if isinstance(a, taken) else jnp.asarray(a) for a in operands)
 
 
 def _packed(config: Config, y: Any, results: tuple[jax.Array, ...]) -> Results:
     """As the caller gave y: an array for an array, a list for a list."""
-    outs, gathered = list(results), None
-    if config.return_gathered:
-        gathered = outs.pop()
+    outs = list(results[:-1] if config.return_gathered else results)
     out = outs if isinstance(y, (list, tuple)) and not config.swiglu else outs[0]
-    return (out, gathered) if config.return_gathered else out
+    return (out, results[-1]) if config.return_gathered else out
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
@@ -274,7 +273,9 @@ def _sharded(
         tuple(_placed(_padded(y, n_of_y, config.num_ranks), mesh, of_y) for y in ys),
     )
     cols = [y.shape[n_of_y] for y in ys[:num_outs]] + [k] * config.return_gathered
-    return tuple(_cut(*of, (m, c), mesh) for *of, c in zip(results, out_specs, cols))
+    return tuple(
+        _cut(result, spec, (m, c), mesh) for result, spec, c in zip(results, out_specs, cols)
+    )
 
 
 def _padded(a: jax.Array, dimension: int, parts: int) -> jax.Array:

@@ -68,7 +68,8 @@ def gradients(
         of_sums = [g.astype(outs[0].dtype) for g in of_sums]
     else:
         of_sums = outs
-    of_x = sum(dot(g, y, (1, n_of_y)) for g, y in zip(of_sums, ys))
+    first, *more = (dot(g, y, (1, n_of_y)) for g, y in zip(of_sums, ys))
+    of_x = sum(more, first)
     if of_gathered is not None:
         of_x += of_gathered.astype(of_x.dtype)
     of_x = lax.psum_scatter(of_x.astype(x.dtype), config.axis_name, tiled=True)

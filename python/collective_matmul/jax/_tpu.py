@@ -106,10 +106,10 @@ def kernel_call(
 
 @functools.lru_cache(maxsize=1024)
 def _kernel_call(params: tuple, shapes: tuple) -> _core.tpu.CustomCall:
-    params = dict(params)
+    of = dict(params)
     x, *ys = (jax.ShapeDtypeStruct(*each) for each in shapes)
-    chip = chip_of(params["tpu"].chip, params["tpu"].device_kind)
-    return _core.tpu.custom_call(problem_of(params, x, ys), chip, options_of(params))
+    chip = chip_of(of["tpu"].chip, of["tpu"].device_kind)
+    return _core.tpu.custom_call(problem_of(of, x, ys), chip, options_of(of))
 
 
 @functools.lru_cache(maxsize=None)
@@ -151,7 +151,7 @@ def _cut(padded: jax.Array, num_ranks: int, rows: int, cols: int) -> jax.Array:
 def _on_tpu(x: jax.Array, *ys_and_where: jax.Array, **params: Any) -> list[jax.Array]:
     *ys, _ = ys_and_where  # a kernel knows its device's place by itself
     call = kernel_call(params, x, ys)
-    operands = [_pad(a, to.shape) for a, to in zip((x, *ys), call.operands)]
+    operands: list[Any] = [_pad(a, to.shape) for a, to in zip((x, *ys), call.operands)]
     if call.table:
         operands.insert(0, np.array(call.table, np.int32))
     results = _kernel_primitive(call.name).bind(
