@@ -1,11 +1,12 @@
 """collective_matmul.jax on CPU devices against JAX's own ways: the product of sharded matrices as
 jit and XLA's partitioner make it (einsum), and all_gather then dot in a shard_map (shard_map).
 
-usage: jax_cpu.py [--devices N ...] [--m M ...] [--dtype f32|bf16 ...] [--json FILE]
+usage: jax_cpu.py [--devices N ...] [--m M ...] [--dtype f32|bf16 ...] [--transposed] [--json FILE]
 
 Each round times all contenders in turn, each call waited for; the figures are medians and quartiles
 of the rounds, the ratios those of the medians. One process per number of devices, with two threads
-of JAX's CPU client per device. The overhead is the time of a call on matrices of a few elements less
+of JAX's CPU client per device. In brackets is what the process's threads spend of the cores' time,
+which other programs on the host disturb less. The overhead is the time of a call on matrices of a few elements less
 that of adding 1 to one of them in the same shard_map.
 """
 
@@ -31,6 +32,7 @@ def parse(arguments=None):
     parser.add_argument("--k", type=int, default=4096)
     parser.add_argument("--n", type=int, default=8192)
     parser.add_argument("--dtype", nargs="+", default=["f32", "bf16"], choices=["f32", "bf16"])
+    parser.add_argument("--transposed", action="store_true", help="y is [n, k]")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
@@ -38,27 +40,29 @@ def parse(arguments=None):
 
 
 def seconds_of(calls, call):
-    begin = time.perf_counter()
+    """Of one call: that pass, and of all cores."""
+    begin, cpu_begin = time.perf_counter(), time.process_time()
     for _ in range(calls):
         call().block_until_ready()
-    return (time.perf_counter() - begin) / calls
+    return (time.perf_counter() - begin) / calls, (time.process_time() - cpu_begin) / calls
 
 
-def quartiles(values):
-    low, median, high = statistics.quantiles(values, n=4)
-    return {"median": median, "low_quartile": low, "high_quartile": high}
+def summary(values):
+    low, median, high = statistics.quantiles([wall for wall, _ in values], n=4)
+    cpu = statistics.median(cpu for _, cpu in values)
+    return {"median": median, "low_quartile": low, "high_quartile": high, "cpu_median": cpu}
 
 
 def time_in_turns(calls, rounds):
-    """Name -> quartiles of the seconds of one call."""
+    """Name -> summary of the seconds of one call."""
     seconds, counts = {name: [] for name in calls}, {}
     for name, call in calls.items():
         seconds_of(2, call)  # compiles
-        counts[name] = max(1, math.ceil(SAMPLE_SECONDS / seconds_of(2, call)))
+        counts[name] = max(1, math.ceil(SAMPLE_SECONDS / seconds_of(2, call)[0]))
     for _ in range(rounds):
         for name, call in calls.items():
             seconds[name].append(seconds_of(counts[name], call))
-    return {name: quartiles(values) for name, values in seconds.items()}
+    return {name: summary(values) for name, values in seconds.items()}
 
 
 def measure(options):
@@ -73,20 +77,24 @@ def measure(options):
     num_devices = options.devices[0]
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("tp",))
     rows, columns = NamedSharding(mesh, P("tp", None)), NamedSharding(mesh, P(None, "tp"))
+    of_y = rows if options.transposed else columns
 
     def mapped(local):
-        specs = {"in_specs": (P("tp", None), P(None, "tp")), "out_specs": P(None, "tp")}
+        specs = {"in_specs": (P("tp", None), of_y.spec), "out_specs": P(None, "tp")}
         return jax.jit(jax.shard_map(local, mesh=mesh, check_vma=False, **specs))
 
-    def gather_then_dot(x, y):
-        gathered = jax.lax.all_gather(x, "tp", axis=0, tiled=True)
-        return jnp.dot(gathered, y, preferred_element_type=jnp.float32).astype(x.dtype)
-
     def einsum(x, y):
-        return jnp.einsum("mk,kn->mn", x, y, preferred_element_type=jnp.float32).astype(x.dtype)
+        indices = "mk,nk->mn" if options.transposed else "mk,kn->mn"
+        return jnp.einsum(indices, x, y, preferred_element_type=jnp.float32).astype(x.dtype)
+
+    def gather_then_dot(x, y):
+        return einsum(jax.lax.all_gather(x, "tp", axis=0, tiled=True), y)
+
+    def ours(x, y):
+        return cm.all_gather_matmul(x, y, mesh, "tp", rhs_transpose=options.transposed)
 
     functions = {
-        OURS: jax.jit(lambda x, y: cm.all_gather_matmul(x, y, mesh, "tp")),
+        OURS: jax.jit(ours),
         "einsum": jax.jit(einsum, out_shardings=columns),
         "shard_map": mapped(gather_then_dot),
     }
@@ -96,27 +104,33 @@ def measure(options):
         values = generator.random(shape, dtype=np.float32) - np.float32(0.5)
         return jax.device_put(values.astype(dtype), sharding)
 
+    def y_shape(k, n):
+        return (n, k) if options.transposed else (k, n)
+
     for name in options.dtype:
         dtype = {"f32": jnp.float32, "bf16": jnp.bfloat16}[name]
-        y = matrix((options.k, options.n), dtype, columns)
+        y = matrix(y_shape(options.k, options.n), dtype, of_y)
         for m in options.m:
             # JAX shards equal parts only: a device has one row at least.
             m = math.ceil(m / num_devices) * num_devices
             x = matrix((m, options.k), dtype, rows)
             calls = {key: lambda f=f: f(x, y) for key, f in functions.items()}
             row = {"num_devices": num_devices, "dtype": name, "m": m, "k": options.k}
-            yield row | {"n": options.n, "seconds": time_in_turns(calls, options.rounds)}
+            row |= {"n": options.n, "transposed": options.transposed}
+            yield row | {"seconds": time_in_turns(calls, options.rounds)}
     x = matrix((num_devices, 16), jnp.float32, rows)
-    y = matrix((16, 8 * num_devices), jnp.float32, columns)
-    add = mapped(lambda x, y: y + 1.0)
+    y = matrix(y_shape(16, 8 * num_devices), jnp.float32, of_y)
+    add = mapped(lambda x, y: (y.T if options.transposed else y) + 1.0)
     calls = {OURS: lambda: functions[OURS](x, y), "add": lambda: add(x, y)}
     calls["shard_map"] = lambda: functions["shard_map"](x, y)
     yield {"num_devices": num_devices, "tiny": time_in_turns(calls, 3 * options.rounds)}
 
 
 def text_of(name, seconds, unit):
-    low, median, high = (seconds[key] * unit for key in ("low_quartile", "median", "high_quartile"))
-    return f"{name} {median:.3f} ({low:.3f} .. {high:.3f})"
+    low, median, high, cpu = (
+        seconds[key] * unit for key in ("low_quartile", "median", "high_quartile", "cpu_median")
+    )
+    return f"{name} {median:.3f} ({low:.3f} .. {high:.3f}) [{cpu:.3f}]"
 
 
 def line_of(row):
@@ -128,8 +142,10 @@ def line_of(row):
     seconds = row["seconds"]
     parts = [text_of(OURS, seconds[OURS], 1e3)]
     for name in OPPONENTS:
-        ratio = seconds[name]["median"] / seconds[OURS]["median"]
-        parts.append(f"{text_of(name, seconds[name], 1e3)} {ratio:.2f}x")
+        ratio, cpu_ratio = (
+            seconds[name][key] / seconds[OURS][key] for key in ("median", "cpu_median")
+        )
+        parts.append(f"{text_of(name, seconds[name], 1e3)} {ratio:.2f}x [{cpu_ratio:.2f}x]")
     return f"{start}  {row['dtype']:4} m {row['m']:4}, ms: {'   '.join(parts)}"
 
 
@@ -137,6 +153,7 @@ def run_child(options, num_devices):
     """Starts a process with that many devices and yields its rows."""
     arguments = ["--child", "--devices", str(num_devices), "--rounds", str(options.rounds)]
     arguments += ["--k", str(options.k), "--n", str(options.n)]
+    arguments += ["--transposed"] * options.transposed
     arguments += ["--m", *map(str, options.m), "--dtype", *options.dtype]
     environment = os.environ | {
         "JAX_PLATFORMS": "cpu",
