@@ -81,14 +81,13 @@ class Problem {
     const gemm::Product product = {
         .kernels = &kernels_, .dtype = dtype_, .k = k_, .sides = {&side, 1}};
     const ConstMatrixRef x(x_.data(), dtype_, m, k_, k_);
-    if (decodes(m) && packed_y) {
+    if (gemm::multiplies_decode(product, m)) {
       gemm::pack_decode({.kernels = &kernels_,
                          .x = x,
                          .m = m,
                          .steps = {0, gemm::num_steps(kernels_, dtype_, k_)},
                          .packed = packed_.data()});
-      gemm::multiply_decode(product, packed_.data(), m, {0, 0, weights_[next_].num_panels()},
-                            workspace_);
+      gemm::multiply_decode(product, packed_.data(), m, {0, 0, side.num_panels()}, workspace_);
       return;
     }
     const std::int64_t num_tiles = gemm::num_tiles(m);

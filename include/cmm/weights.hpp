@@ -41,10 +41,10 @@ class Weights {
 
   // Refers to y, and to the bias, where they lie: for a y that comes anew with each call. Copies
   // and allocates nothing; both must stay, unchanged, while a call uses them, and no call touches
-  // them once it has returned or thrown. Each call packs y block by block in cache, by our own
-  // kernels, with the bits of packed weights. kAuto is kOwn here. Not collective. Throws
-  // Error(kInvalidArgument) as pack does, Error(kUnsupported) for kOneDnn, which needs its own
-  // layout of y.
+  // them once it has returned or thrown. Each call packs y block by block in cache, or multiplies
+  // up to 8 rows without packing, by our own kernels, with the bits of packed weights. kAuto is
+  // kOwn here. Not collective. Throws Error(kInvalidArgument) as pack does, Error(kUnsupported) for
+  // kOneDnn, which needs its own layout of y.
   static Weights view(const StridedMatrixRef& y, const PackOptions& options = {});
 
   std::int64_t k() const { return k_; }

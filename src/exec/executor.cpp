@@ -89,8 +89,7 @@ void Executor::run(const Call& call, const schedule::Partition& partition) {
   const Deadline deadline(config_.deadline, gather_.history().begin_ns());
   const SpanTimer span(config_.trace, SpanKind::kCall, gather_.rank(), 0);
   call_ = &call;
-  any_view_ = std::any_of(call.product.sides.begin(), call.product.sides.end(),
-                          [](const gemm::Side& side) { return side.view != nullptr; });
+  in_tiles_ = !gemm::multiplies_decode(call.product, call.m);
   partition_ = &partition;
   deadline_ = &deadline;
   looked_ns_ = now_ns();
@@ -189,7 +188,7 @@ void Executor::choose_wave() {
   hook_(Point::kArrived, 0);
   for (std::size_t part = 0; part < wave_.size(); ++part) list_packing(part);
   const bool any_product = !call_->product.sides.empty();
-  if (decode() && last_wave_ && any_view_) list_tiles(packed_.data(), {0, call_->m});
+  if (decode() && last_wave_ && in_tiles()) list_tiles(packed_.data(), {0, call_->m});
   multiply_wave_ = any_product && (in_tiles() ? !tiles_.empty() : last_wave_);
   pack_claims_.reset({.num_units = static_cast<std::int64_t>(pack_units_.size()),
                       .max_claim = 1,
@@ -329,8 +328,8 @@ void Executor::list_groups(std::int64_t group_panels) {
 // claims share a block of x in L2, and a group's columns, once read from memory, serve all rows.
 void Executor::plan_multiply() {
   const auto num_tiles = static_cast<std::int64_t>(tiles_.size());
-  const std::int64_t group_panels =
-      in_tiles() ? gemm::max_panels(call_->product, num_tiles) : gemm::kMaxDecodePanels;
+  const std::int64_t group_panels = in_tiles() ? gemm::max_panels(call_->product, num_tiles)
+                                               : gemm::max_decode_panels(call_->product);
   list_groups(group_panels);
   units_per_block_ = group_panels / kUnitPanels;
   num_row_blocks_ = in_tiles() ? ceil_div(num_tiles, gemm::kMaxTiles) : 1;

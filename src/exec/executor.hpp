@@ -90,7 +90,7 @@ class Executor {
   };
 
   bool decode() const;
-  bool in_tiles() const { return !decode() || any_view_; }
+  bool in_tiles() const { return in_tiles_; }
   ConstMatrixRef rows_of(const Part& part) const;
   std::byte* packed_part(const Part& part);
   void work(int thread) noexcept;
@@ -131,7 +131,7 @@ class Executor {
 
   // Of the running call.
   const Call* call_ = nullptr;
-  bool any_view_ = false;  // among its right sides
+  bool in_tiles_ = false;  // how its rows are packed
   const schedule::Partition* partition_ = nullptr;
   const Deadline* deadline_ = nullptr;
   std::int64_t looked_ns_ = 0;  // when thread 0 last looked at its peers' processes

@@ -60,6 +60,25 @@ struct DecodeArgs {
 using DecodeFunction = void (*)(const DecodeArgs& args);
 inline constexpr int kMaxDecodePanels = 16;
 
+// acc[rows][32 * num_panels] = acc_in + x * a block of y, which is read where it lies.
+struct DecodeViewArgs {
+  const void* x = nullptr;  // from the block's first step on, as in DecodeArgs
+  int rows = 0;             // 1 .. kMaxDecodeViewRows
+  const void* y = nullptr;  // first k, first column, of the table's dtype
+  std::int64_t stride = 0;  // elements from one row of y to the next, or from column to column;
+                            // the others are neighbours
+  std::int64_t k = 0;       // odd only at the end of an odd k
+  int num_panels = 0;       // of 32 columns, all of them there
+  const void* next_y = nullptr;  // hint, or nullptr: the next block of as many rows of y
+  float* acc = nullptr;          // [rows][acc_stride]
+  std::int64_t acc_stride = 0;
+  bool first = false;  // start from +0, else from acc
+};
+using DecodeViewFunction = void (*)(const DecodeViewArgs& args);
+// More rows than this hide the packing of y in strips behind the multiply.
+inline constexpr int kMaxDecodeViewRows = 8;
+inline constexpr int kMaxDecodeViewPanels = 64;
+
 // Rows of x into a packed tile block: out[step][rows].
 struct PackRowsArgs {
   const void* x = nullptr;      // first row, first k of the block, of the table's dtype
@@ -118,6 +137,8 @@ struct TypeKernels {
   PackColumnsFunction pack_columns = nullptr;  // likewise
   DecodeFunction decode = nullptr;
   int max_decode_rows = 0;
+  DecodeViewFunction decode_rows_of_y = nullptr;     // whose elements of a row are neighbours
+  DecodeViewFunction decode_columns_of_y = nullptr;  // of a column
   RegisterLoopFunction register_loop = nullptr;
   double register_loop_flops = 0;  // of one round
 };

@@ -3,7 +3,7 @@
 //
 // Prefill: rows of x are packed chunk by chunk into tiles of up to 6 rows; a call multiplies a
 // list of tiles by a range of panels. Decode (few rows): all rows are packed side by side and a
-// call streams a range of panels once.
+// call streams a range of panels, or of columns of a view, once.
 #pragma once
 
 #include <cstdint>
@@ -118,10 +118,14 @@ int max_panels(const Product& product, std::int64_t num_tiles);  // of each side
 void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
                     Workspace& workspace);
 
-// Largest m that multiply_decode takes for this dtype.
+// Largest m that multiply_decode takes for this dtype where no side is a view.
 int max_decode_rows(const Kernels& kernels, DType dtype);
-// Columns of any length; no side is a view; x as packed by pack_decode, not in tiles; writes rows
-// 0 .. m-1 of out.
+// Whether multiply_decode takes m rows of this product; of more, views are packed in strips.
+bool multiplies_decode(const Product& product, std::int64_t m);
+// Panels of each side that it multiplies at a time. Of each row of a row-major view it reads these
+// columns, a page or more.
+int max_decode_panels(const Product& product);
+// Columns of any length; x as packed by pack_decode, not in tiles; writes rows 0 .. m-1 of out.
 void multiply_decode(const Product& product, const std::byte* packed_x, std::int64_t m,
                      ColumnRange columns, Workspace& workspace);
 

@@ -1,25 +1,15 @@
 #include "gemm/strip.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.hpp"
+#include "gemm/pad_columns.hpp"
 
 namespace cmm::gemm {
 namespace {
 
 constexpr std::int64_t kUnitRows = 2;      // pairs of k are not split
 constexpr std::int64_t kUnitColumns = 16;  // what a kernel transposes at a time
-
-// y of any strides to rows of 32 columns, those it lacks 0.
-template <class T>
-void copy_elements(const StridedMatrixRef& y, T* out) {
-  for (std::int64_t k = 0; k < y.rows; ++k, out += kPanelColumns) {
-    const T* row = static_cast<const T*>(y.data) + k * y.row_stride;
-    for (std::int64_t j = 0; j < y.cols; ++j) out[j] = row[j * y.col_stride];
-    std::memset(out + y.cols, 0, sizeof(T) * static_cast<std::size_t>(kPanelColumns - y.cols));
-  }
-}
 
 }  // namespace
 
@@ -92,11 +82,7 @@ void Strip::pack_panel(std::int64_t panel) const {
   const StridedMatrixRef part(element(0, column), y_.dtype, place_.k, columns, y_.row_stride,
                               y_.col_stride);
   alignas(64) std::byte rows[kMaxRows * kPanelColumns * 4];
-  if (dtype_bytes(y_.dtype) == 4) {
-    copy_elements(part, reinterpret_cast<float*>(rows));
-  } else {
-    copy_elements(part, reinterpret_cast<std::uint16_t*>(rows));
-  }
+  pad_columns(part, rows);
   type_->pack_columns({.y = rows,
                        .k_stride = kPanelColumns,
                        .k = place_.k,

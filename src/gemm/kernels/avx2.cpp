@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "gemm/kernels/ahead.hpp"
 #include "gemm/kernels/avx2_pack.hpp"
 #include "gemm/kernels/store.hpp"
 #include "gemm/kernels/tables.hpp"
@@ -22,7 +23,7 @@ struct F32Row {
   static constexpr int kRowBytes = 128;
   static constexpr int kHalfBytes = 64;  // of 16 columns
   static __m256 y(const std::byte* row, int /*step*/, int vector) {
-    return _mm256_load_ps(reinterpret_cast<const float*>(row) + 8 * vector);
+    return _mm256_loadu_ps(reinterpret_cast<const float*>(row) + 8 * vector);
   }
 };
 
@@ -42,7 +43,17 @@ struct F16Row {
   static constexpr int kRowBytes = 64;
   static constexpr int kHalfBytes = 32;
   static __m256 y(const std::byte* row, int /*step*/, int vector) {
-    return _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(row) + vector));
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row) + vector));
+  }
+};
+
+// Of y itself; those of f32 and f16 are as rows of panels.
+struct BF16ViewRow {
+  static constexpr int kElems = 1;
+  static constexpr int kRowBytes = 64;
+  static constexpr int kHalfBytes = 32;
+  static __m256 y(const std::byte* row, int /*step*/, int vector) {
+    return BF16Source::load8(reinterpret_cast<const std::uint16_t*>(row) + 8 * vector);
   }
 };
 
@@ -51,8 +62,10 @@ struct BlockArgs {
   const float* x = nullptr;       // first row, first step
   std::int64_t x_stride = 0;      // from step to step
   const std::byte* y = nullptr;   // row of the panel, at the columns wanted
+  std::int64_t row_bytes = 0;     // from row to row of the panel
   std::int64_t k = 0;             // elements; odd only at the end of an odd k
   std::int64_t ahead_bytes = 0;   // prefetches y this far ahead; 0: not at all
+  Ahead<1>* ahead = nullptr;      // or this, a line for each 64 bytes of y
   const float* acc_in = nullptr;  // [rows][acc_stride]
   float* acc_out = nullptr;       // the same
   std::int64_t acc_stride = 0;
@@ -105,9 +118,13 @@ void multiply_block(const BlockArgs& args) {
         _mm_prefetch(reinterpret_cast<const char*>(row + args.ahead_bytes + line), _MM_HINT_T0);
       }
     }
+    if (args.ahead != nullptr) {
+      CMM_UNROLL
+      for (int line = 0; line < kHalves * Row::kHalfBytes; line += 64) args.ahead->fetch();
+    }
     add_row<Row, kRows, kHalves>(x, args.x_stride, row, Row::kElems, sum);
     x += Row::kElems * args.x_stride;
-    row += Row::kRowBytes;
+    row += args.row_bytes;
   }
   // An odd k leaves half a row, whose padding must not take part (0 * Inf).
   if (args.k % Row::kElems != 0) add_row<Row, kRows, kHalves>(x, args.x_stride, row, 1, sum);
@@ -145,6 +162,7 @@ void tile(const TileArgs& args) {
         {.x = static_cast<const float*>(args.x),
          .x_stride = kRows,
          .y = panel + column % kPanelColumns / kHalfColumns * F32Row::kHalfBytes,
+         .row_bytes = F32Row::kRowBytes,
          .k = args.num_steps,
          .acc_in = args.acc_in == nullptr ? nullptr : args.acc_in + column,
          .acc_out = args.acc_out + column,
@@ -173,7 +191,7 @@ constexpr int kDecodePanels = 2;
 constexpr int kMaxDecodeRows = 24;
 
 template <class Row>
-void decode_block(const DecodeArgs& args, const BlockArgs& panel_block) {
+void decode_block(int num_rows, const BlockArgs& panel_block) {
   using Part = void (*)(const BlockArgs&);
   static constexpr Part kWhole[] = {nullptr, multiply_block<Row, 1, 2>, multiply_block<Row, 2, 2>,
                                     multiply_block<Row, 3, 2>};
@@ -184,19 +202,20 @@ void decode_block(const DecodeArgs& args, const BlockArgs& panel_block) {
                                    multiply_block<Row, 4, 1>,
                                    multiply_block<Row, 5, 1>,
                                    multiply_block<Row, 6, 1>};
-  if (args.rows <= 3) return kWhole[args.rows](panel_block);
+  if (num_rows <= 3) return kWhole[num_rows](panel_block);
   // Two steps of 6 rows are more than g++ 12 keeps in 16 registers.
   constexpr int kMaxPartRows = Row::kElems > 1 ? 5 : 6;
-  const int num_tiles = (args.rows + kMaxPartRows - 1) / kMaxPartRows;
+  const int num_tiles = (num_rows + kMaxPartRows - 1) / kMaxPartRows;
   int row = 0;
   for (int t = 0; t < num_tiles; ++t) {
-    const int rows = args.rows / num_tiles + (t < args.rows % num_tiles ? 1 : 0);
+    const int rows = num_rows / num_tiles + (t < num_rows % num_tiles ? 1 : 0);
     for (int half = 0; half < 2; ++half) {
       BlockArgs part = panel_block;
       const std::int64_t acc_offset = row * part.acc_stride + half * kHalfColumns;
       part.x += row;
       part.y += half * Row::kHalfBytes;
       part.ahead_bytes = t == 0 ? part.ahead_bytes : 0;
+      part.ahead = t == 0 ? part.ahead : nullptr;
       part.acc_in = part.acc_in == nullptr ? nullptr : part.acc_in + acc_offset;
       part.acc_out += acc_offset;
       kHalf[rows](part);
@@ -215,10 +234,11 @@ void decode(const DecodeArgs& args) {
       const std::int64_t k = args.k - k0 < kBlockElems ? args.k - k0 : kBlockElems;
       for (int p = first; p < first + kDecodePanels && p < args.num_panels; ++p) {
         float* acc = args.acc + p * kPanelColumns;
-        decode_block<Row>(args,
+        decode_block<Row>(args.rows,
                           {.x = static_cast<const float*>(args.x) + k0 * args.rows,
                            .x_stride = args.rows,
                            .y = args.panels + p * args.panel_bytes + k0 / kBlockElems * kBlockBytes,
+                           .row_bytes = Row::kRowBytes,
                            .k = k,
                            .ahead_bytes = kBlockBytes,
                            .acc_in = k0 == 0 ? nullptr : acc,
@@ -227,6 +247,64 @@ void decode(const DecodeArgs& args) {
       }
       k0 += k;
     } while (k0 < args.k);
+  }
+}
+
+// A block of rows of y, panel by panel; the next block is fetched to L2 in the order of memory.
+template <class Row>
+void decode_rows_of_y(const DecodeViewArgs& args) {
+  const std::int64_t row_bytes = args.stride * (Row::kRowBytes / kPanelColumns);
+  Ahead<1> ahead({.begin = static_cast<const std::byte*>(args.next_y),
+                  .run_bytes = std::int64_t{args.num_panels} * Row::kRowBytes,
+                  .num_runs = args.k,
+                  .stride = row_bytes},
+                 args.x);
+  for (int p = 0; p < args.num_panels; ++p) {
+    float* acc = args.acc + p * kPanelColumns;
+    decode_block<Row>(args.rows, {.x = static_cast<const float*>(args.x),
+                                  .x_stride = args.rows,
+                                  .y = static_cast<const std::byte*>(args.y) + p * Row::kRowBytes,
+                                  .row_bytes = row_bytes,
+                                  .k = args.k,
+                                  .ahead = &ahead,
+                                  .acc_in = args.first ? nullptr : acc,
+                                  .acc_out = acc,
+                                  .acc_stride = args.acc_stride});
+  }
+}
+
+// 32 columns of y at a time, packed in L1 a few steps at a time. Each column is a stream that the
+// processor follows.
+template <class Source>
+void decode_columns_of_y(const DecodeViewArgs& args) {
+  constexpr std::int64_t kBlock = 16;
+  constexpr std::int64_t kColumnAheadBytes = 1024;
+  using Elem = typename Source::Elem;
+  for (int p = 0; p < args.num_panels; ++p) {
+    const Elem* y = static_cast<const Elem*>(args.y) + p * kPanelColumns * args.stride;
+    float* acc = args.acc + p * kPanelColumns;
+    for (std::int64_t k0 = 0; k0 < args.k || k0 == 0; k0 += kBlock, y += kBlock) {
+      const std::int64_t k = args.k - k0 < kBlock ? args.k - k0 : kBlock;
+      alignas(64) float block[kBlock * kPanelColumns];
+      for (int column = 0; column < kPanelColumns; ++column) {
+        const Elem* ahead = y + column * args.stride;
+        _mm_prefetch(reinterpret_cast<const char*>(ahead) + kColumnAheadBytes, _MM_HINT_T1);
+      }
+      pack_rows<Source>({.x = y,
+                         .row_stride = args.stride,
+                         .rows = kPanelColumns,
+                         .k = k,
+                         .out = block,
+                         .out_rows = kPanelColumns});
+      decode_block<F32Row>(args.rows, {.x = static_cast<const float*>(args.x) + k0 * args.rows,
+                                       .x_stride = args.rows,
+                                       .y = reinterpret_cast<const std::byte*>(block),
+                                       .row_bytes = F32Row::kRowBytes,
+                                       .k = k,
+                                       .acc_in = args.first && k0 == 0 ? nullptr : acc,
+                                       .acc_out = acc,
+                                       .acc_stride = args.acc_stride});
+    }
   }
 }
 
@@ -248,7 +326,7 @@ float register_loop(std::int64_t rounds) {
   return _mm_cvtss_f32(_mm256_castps256_ps128(total));
 }
 
-template <class Source, class Row, WidenFunction widen_function>
+template <class Source, class Row, class ViewRow, WidenFunction widen_function>
 constexpr TypeKernels type_kernels() {
   return {.tile = {nullptr, tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>},
           .widen = widen_function,
@@ -256,15 +334,17 @@ constexpr TypeKernels type_kernels() {
           .pack_columns = pack_columns<Source>,
           .decode = decode<Row>,
           .max_decode_rows = kMaxDecodeRows,
+          .decode_rows_of_y = decode_rows_of_y<ViewRow>,
+          .decode_columns_of_y = decode_columns_of_y<Source>,
           .register_loop = register_loop,
           .register_loop_flops = 2.0 * 8 * kLoopSums};
 }
 
 constexpr Kernels kTable = {
     .isa = Isa::kAvx2,
-    .f32 = type_kernels<F32Source, F32Row, nullptr>(),
-    .bf16 = type_kernels<BF16Source, BF16Row, widen<BF16Row>>(),
-    .f16 = type_kernels<F16Source, F16Row, widen<F16Row>>(),
+    .f32 = type_kernels<F32Source, F32Row, F32Row, nullptr>(),
+    .bf16 = type_kernels<BF16Source, BF16Row, BF16ViewRow, widen<BF16Row>>(),
+    .f16 = type_kernels<F16Source, F16Row, F16Row, widen<F16Row>>(),
     .store = store,
 };
 

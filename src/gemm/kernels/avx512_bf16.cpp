@@ -5,6 +5,7 @@
 #include "gemm/kernels/avx512_formats.hpp"
 #include "gemm/kernels/avx512_pack.hpp"
 #include "gemm/kernels/avx512_tile.hpp"
+#include "gemm/kernels/avx512_view.hpp"
 #include "gemm/kernels/tables.hpp"
 
 namespace cmm::gemm {
@@ -21,6 +22,35 @@ struct BF16PairRow : F32Row {
   }
 };
 
+// Two rows of y itself to pairs.
+struct BF16PairViewRow : BF16PairRow {
+  static constexpr int kElemBytes = 2;
+
+  explicit BF16PairViewRow(std::int64_t row_bytes) : odd(row_bytes) {}
+  void load(const std::byte* row, Raw& raw) const {
+    for (int half = 0; half < 2; ++half) {
+      const auto* columns = reinterpret_cast<const __m256i*>(row) + half;
+      const auto* odd_columns = reinterpret_cast<const __m256i*>(row + odd) + half;
+      raw[half] = _mm512_castsi512_ps(
+          pairs_of(_mm256_loadu_si256(columns), _mm256_loadu_si256(odd_columns)));
+    }
+  }
+
+  // The last of an odd k: nothing lies behind it.
+  struct LastRow : BF16PairRow {
+    explicit LastRow(std::int64_t /*row_bytes*/) {}
+    static void load(const std::byte* row, Raw& raw) {
+      for (int half = 0; half < 2; ++half) {
+        const auto* columns = reinterpret_cast<const __m256i*>(row) + half;
+        raw[half] =
+            _mm512_castsi512_ps(pairs_of(_mm256_loadu_si256(columns), _mm256_setzero_si256()));
+      }
+    }
+  };
+
+  std::int64_t odd;  // bytes from the row of an even k to the next
+};
+
 Kernels make_table() {
   Kernels table = avx512_kernels();
   table.isa = Isa::kAvx512Bf16;
@@ -30,6 +60,8 @@ Kernels make_table() {
                 .pack_columns = pack_column_pairs,
                 .decode = decode<BF16PairRow>,
                 .max_decode_rows = kMaxDecodeRows,
+                .decode_rows_of_y = decode_rows_of_y<BF16PairViewRow>,
+                .decode_columns_of_y = decode_columns_of_y<BF16PairSource, BF16PairRow>,
                 .register_loop = register_loop<BF16PairRow>,
                 .register_loop_flops = 4.0 * 16 * kLoopSums};
   return table;

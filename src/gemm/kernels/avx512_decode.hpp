@@ -44,13 +44,14 @@ struct DecodeTile {
 
 // Multiplies one row of each panel into the sums.
 template <class Row, int kRows, int kPanels>
-[[gnu::always_inline]] inline void decode_row(const float* x, std::int64_t x_stride,
-                                              const std::byte* row, std::int64_t panel_bytes,
-                                              int num_steps, __m512 (&sum)[kRows][kPanels][2]) {
+[[gnu::always_inline]] inline void decode_row(const Row& format, const float* x,
+                                              std::int64_t x_stride, const std::byte* row,
+                                              std::int64_t panel_bytes, int num_steps,
+                                              __m512 (&sum)[kRows][kPanels][2]) {
   CMM_UNROLL
   for (int p = 0; p < kPanels; ++p) {
     typename Row::Raw raw;
-    Row::load(row + p * panel_bytes, raw);
+    format.load(row + p * panel_bytes, raw);
     // Two steps of 6 broadcasts do not fit in the registers: they are loaded again for each panel.
     if constexpr (Row::kSteps > 1) asm("" : "+r"(x));
     CMM_UNROLL
@@ -68,6 +69,32 @@ template <class Row, int kRows, int kPanels>
   }
 }
 
+// `acc` nullptr: from +0.
+template <int kRows, int kPanels>
+[[gnu::always_inline]] inline void load_sums(const float* acc, std::int64_t acc_stride,
+                                             __m512 (&sum)[kRows][kPanels][2]) {
+  CMM_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    CMM_UNROLL
+    for (int v = 0; v < 2 * kPanels; ++v) {
+      sum[r][v / 2][v % 2] =
+          acc == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(acc + r * acc_stride + 16 * v);
+    }
+  }
+}
+
+template <int kRows, int kPanels>
+[[gnu::always_inline]] inline void store_sums(const __m512 (&sum)[kRows][kPanels][2], float* acc,
+                                              std::int64_t acc_stride) {
+  CMM_UNROLL
+  for (int r = 0; r < kRows; ++r) {
+    CMM_UNROLL
+    for (int v = 0; v < 2 * kPanels; ++v) {
+      _mm512_storeu_ps(acc + r * acc_stride + 16 * v, sum[r][v / 2][v % 2]);
+    }
+  }
+}
+
 template <class Row>
 inline constexpr int kRowLines = Row::kRowBytes / 64;
 
@@ -75,14 +102,7 @@ inline constexpr int kRowLines = Row::kRowBytes / 64;
 template <class Row, int kRows, int kPanels, int kLines>
 void decode_tile(const DecodeTile& tile) {
   __m512 sum[kRows][kPanels][2];
-  CMM_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    CMM_UNROLL
-    for (int v = 0; v < 2 * kPanels; ++v) {
-      sum[r][v / 2][v % 2] = tile.first ? _mm512_setzero_ps()
-                                        : _mm512_loadu_ps(tile.acc + r * tile.acc_stride + 16 * v);
-    }
-  }
+  load_sums(tile.first ? nullptr : tile.acc, tile.acc_stride, sum);
 
   const float* x = tile.x;
   const std::byte* row = tile.y;
@@ -93,23 +113,16 @@ void decode_tile(const DecodeTile& tile) {
       const std::byte* ahead = row + line / kLines * tile.panel_bytes + tile.ahead_bytes;
       _mm_prefetch(reinterpret_cast<const char*>(ahead + line % kLines * 64), _MM_HINT_T0);
     }
-    decode_row<Row, kRows, kPanels>(x, tile.x_stride, row, tile.panel_bytes, Row::kSteps, sum);
+    decode_row(Row{}, x, tile.x_stride, row, tile.panel_bytes, Row::kSteps, sum);
     x += Row::kSteps * tile.x_stride;
     row += Row::kRowBytes;
   }
   // An odd k leaves half a row. The padding must not take part (0 * Inf), except where the
   // instruction multiplies pairs and x is padded as well.
   if (tile.k % Row::kElems != 0) {
-    decode_row<Row, kRows, kPanels>(x, tile.x_stride, row, tile.panel_bytes, 1, sum);
+    decode_row(Row{}, x, tile.x_stride, row, tile.panel_bytes, 1, sum);
   }
-
-  CMM_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    CMM_UNROLL
-    for (int v = 0; v < 2 * kPanels; ++v) {
-      _mm512_storeu_ps(tile.acc + r * tile.acc_stride + 16 * v, sum[r][v / 2][v % 2]);
-    }
-  }
+  store_sums(sum, tile.acc, tile.acc_stride);
 }
 
 // All panels of the call, kPanels at a time, then fewer at a time for what is left.

@@ -187,7 +187,13 @@ void pack_columns(const PackColumnsArgs& args) {
   }
 }
 
-// Pairs of neighbouring k, the even one in the low half.
+// 16 columns of two rows as pairs, the even k in the low half.
+inline __m512i pairs_of(__m256i even, __m256i odd) {
+  return _mm512_or_si512(_mm512_cvtepu16_epi32(even),
+                         _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd), 16));
+}
+
+// Pairs of neighbouring k.
 inline void pack_column_pairs(const PackColumnsArgs& args) {
   const auto* y = static_cast<const std::uint16_t*>(args.y);
   auto* out = static_cast<std::uint16_t*>(args.out);
@@ -199,9 +205,7 @@ inline void pack_column_pairs(const PackColumnsArgs& args) {
       const __m256i high =
           whole ? _mm256_loadu_si256(reinterpret_cast<const __m256i*>(even + args.k_stride))
                 : _mm256_setzero_si256();
-      _mm512_store_si512(out + 32 * half,
-                         _mm512_or_si512(_mm512_cvtepu16_epi32(low),
-                                         _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16)));
+      _mm512_store_si512(out + 32 * half, pairs_of(low, high));
     }
   }
 }

@@ -104,6 +104,28 @@ constexpr int kMaxDecodeRows = 16;
 // k widened at a time by decode; 16-bit panels are converted once per block for all rows.
 constexpr std::int64_t kDecodeBlock = 64;
 
+// Adds x times a block of a panel as f32 [k][32] to acc [rows][acc_stride].
+void add_block(const float* x, int rows, const float* y, std::int64_t k, float* acc,
+               std::int64_t acc_stride) {
+  for (int i = 0; i < rows; ++i) {
+    float sum[kPanelColumns];
+    std::memcpy(sum, acc + i * acc_stride, sizeof sum);
+    for (std::int64_t step = 0; step < k; ++step) {
+      const float xi = x[step * rows + i];
+      for (int j = 0; j < kPanelColumns; ++j) {
+        sum[j] = __builtin_fmaf(xi, y[step * kPanelColumns + j], sum[j]);
+      }
+    }
+    std::memcpy(acc + i * acc_stride, sum, sizeof sum);
+  }
+}
+
+void set_zero(float* acc, int rows, std::int64_t acc_stride) {
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < kPanelColumns; ++j) acc[i * acc_stride + j] = 0.0f;
+  }
+}
+
 // The tile loop over widened blocks, panel by panel; `widen` nullptr: panels are f32.
 template <WidenFunction widen, int k_per_128_bytes>
 void decode(const DecodeArgs& args) {
@@ -112,28 +134,58 @@ void decode(const DecodeArgs& args) {
   for (int p = 0; p < args.num_panels; ++p) {
     const std::byte* panel = args.panels + p * args.panel_bytes;
     float* acc = args.acc + p * kPanelColumns;
-    for (int i = 0; i < args.rows; ++i) {
-      for (int j = 0; j < kPanelColumns; ++j) acc[i * acc_stride + j] = 0.0f;
-    }
+    set_zero(acc, args.rows, acc_stride);
     for (std::int64_t k0 = 0; k0 < args.k; k0 += kDecodeBlock) {
       const std::int64_t k = args.k - k0 < kDecodeBlock ? args.k - k0 : kDecodeBlock;
       const std::byte* block = panel + k0 / k_per_128_bytes * 128;
       alignas(64) float widened[kDecodeBlock * kPanelColumns];
       if constexpr (widen != nullptr) widen({block, k, widened});
       const float* y = widen != nullptr ? widened : reinterpret_cast<const float*>(block);
-      for (int i = 0; i < args.rows; ++i) {
-        float sum[kPanelColumns];
-        std::memcpy(sum, acc + i * acc_stride, sizeof sum);
-        for (std::int64_t step = 0; step < k; ++step) {
-          const float xi = x[(k0 + step) * args.rows + i];
-          for (int j = 0; j < kPanelColumns; ++j) {
-            sum[j] = __builtin_fmaf(xi, y[step * kPanelColumns + j], sum[j]);
-          }
-        }
-        std::memcpy(acc + i * acc_stride, sum, sizeof sum);
-      }
+      add_block(x + k0 * args.rows, args.rows, y, k, acc, acc_stride);
     }
   }
+}
+
+// Panel by panel, in blocks that `pack` makes f32 [k][32] of.
+template <class T, void (*pack)(const T* y, std::int64_t stride, std::int64_t k, float* out)>
+void decode_view(const DecodeViewArgs& args, std::int64_t k_stride, std::int64_t column_stride) {
+  const auto* x = static_cast<const float*>(args.x);
+  for (int p = 0; p < args.num_panels; ++p) {
+    const T* y = static_cast<const T*>(args.y) + p * kPanelColumns * column_stride;
+    float* acc = args.acc + p * kPanelColumns;
+    if (args.first) set_zero(acc, args.rows, args.acc_stride);
+    for (std::int64_t k0 = 0; k0 < args.k; k0 += kDecodeBlock) {
+      const std::int64_t k = args.k - k0 < kDecodeBlock ? args.k - k0 : kDecodeBlock;
+      alignas(64) float block[kDecodeBlock * kPanelColumns];
+      pack(y + k0 * k_stride, args.stride, k, block);
+      add_block(x + k0 * args.rows, args.rows, block, k, acc, args.acc_stride);
+    }
+  }
+}
+
+template <class T, float (*convert)(T)>
+void pack_view_rows(const T* y, std::int64_t stride, std::int64_t k, float* out) {
+  pack_columns<T, convert>({.y = y, .k_stride = stride, .k = k, .out = out});
+}
+
+template <class T, float (*convert)(T)>
+void pack_view_columns(const T* y, std::int64_t stride, std::int64_t k, float* out) {
+  pack_rows<T, convert>({.x = y,
+                         .row_stride = stride,
+                         .rows = kPanelColumns,
+                         .k = k,
+                         .out = out,
+                         .out_rows = kPanelColumns});
+}
+
+template <class T, float (*convert)(T)>
+void decode_rows_of_y(const DecodeViewArgs& args) {
+  decode_view<T, pack_view_rows<T, convert>>(args, args.stride, 1);
+}
+
+template <class T, float (*convert)(T)>
+void decode_columns_of_y(const DecodeViewArgs& args) {
+  decode_view<T, pack_view_columns<T, convert>>(args, 1, args.stride);
 }
 
 constexpr int kLoopSums = 64;
@@ -159,6 +211,8 @@ constexpr TypeKernels type_kernels() {
           .pack_columns = pack_columns<T, convert>,
           .decode = decode<widen, k_per_128_bytes>,
           .max_decode_rows = kMaxDecodeRows,
+          .decode_rows_of_y = decode_rows_of_y<T, convert>,
+          .decode_columns_of_y = decode_columns_of_y<T, convert>,
           .register_loop = register_loop,
           .register_loop_flops = 2.0 * kLoopSums};
 }

@@ -1,0 +1,67 @@
+// A block of rows that a kernel asks for while it computes on the block before.
+// Internal linkage: each file that includes this is compiled for another instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gemm/kernels/unroll.hpp"
+
+namespace cmm::gemm {
+namespace {
+
+// Fetches runs of bytes to L2 in kStreams streams, each in the order its runs lie. One stream waits
+// at each page for the next: it was read at 16 GB/s where four were read at 22 (Zen 4, pages of
+// 4 KiB).
+template <int kStreams>
+class Ahead {
+ public:
+  struct Block {
+    const std::byte* begin = nullptr;  // nullptr: nothing is wanted
+    std::int64_t run_bytes = 0;
+    std::int64_t num_runs = 0;
+    std::int64_t stride = 0;  // bytes from run to run
+  };
+  // `idle`: memory that may be asked for when nothing else is.
+  Ahead(const Block& block, const void* idle)
+      : line_(static_cast<const std::byte*>(idle)), run_end_(line_) {
+    const std::int64_t num_runs = block.num_runs / kStreams;
+    if (block.begin == nullptr || num_runs == 0) return;
+    line_ = block.begin;
+    run_end_ = line_ + block.run_bytes;
+    run_bytes_ = block.run_bytes;
+    stride_ = block.stride;
+    stream_ = num_runs * block.stride;
+    runs_left_ = num_runs - 1;
+  }
+
+  // A line of each stream.
+  [[gnu::always_inline]] void fetch() {
+    CMM_UNROLL
+    for (int i = 0; i < kStreams; ++i) __builtin_prefetch(line_ + i * stream_, 0, 2);
+    line_ += 64;
+    if (line_ >= run_end_) next_run();
+  }
+
+ private:
+  // At the end it stays at the last line, which is cheap to ask for again.
+  void next_run() {
+    if (runs_left_ == 0) {
+      line_ -= 64;
+      return;
+    }
+    --runs_left_;
+    run_end_ += stride_;
+    line_ = run_end_ - run_bytes_;
+  }
+
+  const std::byte* line_;
+  const std::byte* run_end_;
+  std::int64_t run_bytes_ = 0;
+  std::int64_t stride_ = 0;
+  std::int64_t stream_ = 0;  // bytes from stream to stream
+  std::int64_t runs_left_ = 0;
+};
+
+}  // namespace
+}  // namespace cmm::gemm
