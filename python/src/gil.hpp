@@ -21,13 +21,15 @@ class ReleasedInTurn {
                                    std::memory_order_relaxed);
   }
   ~ReleasedInTurn() {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
     PyThreadState* nobody = nullptr;
     while (!turn().compare_exchange_weak(nobody, thread_, std::memory_order_acquire,
-                                         std::memory_order_relaxed) &&
-           std::chrono::steady_clock::now() < end) {
+                                         std::memory_order_relaxed)) {
       nobody = nullptr;
-      std::this_thread::yield();
+      const Clock::duration waited = Clock::now() - begin;
+      if (waited > kPatience) break;
+      if (waited > kBeforeYielding) std::this_thread::yield();
     }
     PyEval_RestoreThread(thread_);
     // Of a rank that has gone on to something else, or has ended, the turn is taken.
@@ -39,6 +41,8 @@ class ReleasedInTurn {
  private:
   // Longer than Python code between two calls of a loop; short beside a sleep.
   static constexpr std::chrono::microseconds kPatience{100};
+  // Who yields to another program at once may be back milliseconds later.
+  static constexpr std::chrono::microseconds kBeforeYielding{20};
   // The rank that has come back from a call and has not begun its next, or none.
   static std::atomic<PyThreadState*>& turn() {
     static std::atomic<PyThreadState*> rank{nullptr};

@@ -52,6 +52,26 @@ struct Matrix {
   }
 };
 
+// Where the elements of a numpy array lie: numpy's documented C interface for arrays, which is four
+// times as fast as to ask for it in Python.
+std::uintptr_t address_of(const nb::object& array) {
+  struct ArrayInterface {  // up to the member that is read
+    int two;
+    int num_dims;
+    char kind;
+    int item_bytes;
+    int flags;
+    Py_intptr_t* shape;
+    Py_intptr_t* strides;
+    void* data;
+  };
+  const nb::object capsule = array.attr("__array_struct__");
+  const auto* found =
+      static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
+  if (found == nullptr) throw nb::python_error();
+  return reinterpret_cast<std::uintptr_t>(found->data);
+}
+
 // Empty where there is none.
 MatrixRef row_major_of(const std::optional<Matrix>& matrix) {
   return matrix ? matrix->row_major() : MatrixRef{};
@@ -168,6 +188,7 @@ void bind_matmul(nb::module_& module) {
             new (matrix) Matrix{address, parse_dtype(dtype), rows, cols, row_stride, col_stride};
           },
           "address"_a, "dtype"_a, "rows"_a, "cols"_a, "row_stride"_a, "col_stride"_a = 1);
+  module.def("address_of", &address_of, "array"_a);
   bind_weights(module);
   bind_plan(module);
   module.def(

@@ -32,7 +32,7 @@ def strided(array: Any, what: str) -> _core.Matrix:
             f"{what} has elements of {size} bytes that do not lie at multiples of {size} bytes; "
             f"{what}.copy() is aligned"
         )
-    address = array.__array_interface__["data"][0]
+    address = _core.address_of(array)
     return _core.Matrix(address, name, rows, cols, row_bytes // size, col_bytes // size)
 
 
