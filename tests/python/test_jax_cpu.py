@@ -375,6 +375,42 @@ def test_a_device_that_fails_is_told_to_all_at_once():
         assert_fails_then_works(failing, "a device says that it is rank 7 of group 0", x, y, mesh)
 
 
+def test_deadlines_that_pass_while_devices_come():
+    """Several calls of a run are overdue at once; some of their devices come at that moment."""
+    mesh = mesh_of(8)
+    x, ys = matrix(1, 64, 96), [matrix(2 + i, 96, 64) for i in range(24)]
+    outcomes = set()
+    for deadline in (0.003, 0.004, 0.006, 0.008, 0.012):
+
+        def local(x, ys):
+            return tuple(
+                all_gather_matmul_local((x + i), y, AXIS, deadline_seconds=deadline)
+                for i, y in enumerate(ys)
+            )
+
+        call = jax.jit(
+            jax.shard_map(
+                local,
+                mesh=mesh,
+                in_specs=(P(AXIS, None), P(None, AXIS)),
+                out_specs=P(None, AXIS),
+                check_vma=False,
+            )
+        )
+        for _ in range(60):
+            try:
+                outs = jax.block_until_ready(call(x, ys))
+            except jax.errors.JaxRuntimeError as error:
+                assert "have not come" in str(error)
+                outcomes.add("late")
+                continue
+            outcomes.add("in time")
+            for i in (0, 23):
+                assert_is_product(outs[i], x + np.float32(i), ys[i])
+    assert "late" in outcomes
+    assert_is_product(all_gather_matmul(x, ys[0], mesh, AXIS), x, ys[0])
+
+
 def test_slots_of_failed_runs_go():
     mesh = mesh_of(2)
     x, y = matrix(1, 8, 32), matrix(2, 32, 64)

@@ -161,26 +161,29 @@ void Meetings::watch() {
       watch_.wait_until(lock, next_look_);
     }
     const Clock::time_point now = Clock::now();
-    std::vector<std::shared_ptr<Meeting>> overdue;
+    struct Overdue {
+      std::vector<Arrival> waiting;
+      xla::Failure failure;
+    };
+    std::vector<Overdue> overdue;
     next_look_ = Clock::time_point::max();
+    // All are marked under one lock: one that is marked later may have its last device by then.
     for (auto it = open_.begin(); it != open_.end();) {
-      const std::shared_ptr<Meeting>& meeting = it->second;
-      if (meeting->deadline <= now && meeting->failure) {
+      Meeting& meeting = *it->second;
+      if (meeting.deadline <= now && meeting.failure) {
         it = open_.erase(it);
         continue;
       }
-      if (meeting->deadline <= now) overdue.push_back(meeting);
-      next_look_ = std::min(next_look_, meeting->deadline);
+      if (meeting.deadline <= now) {
+        const xla::Failure failure = deadline_failure(meeting);
+        overdue.push_back({mark_failed(meeting, failure), failure});
+      }
+      next_look_ = std::min(next_look_, meeting.deadline);
       ++it;
     }
-    // Told one by one: the next look comes at once, and forgets those that nobody is missing from.
-    for (const auto& meeting : overdue) {
-      const xla::Failure failure = deadline_failure(*meeting);
-      const std::vector<Arrival> waiting = mark_failed(*meeting, failure);
-      lock.unlock();
-      tell(waiting, failure);
-      lock.lock();
-    }
+    lock.unlock();
+    for (const auto& [waiting, failure] : overdue) tell(waiting, failure);
+    lock.lock();
   }
 }
 
