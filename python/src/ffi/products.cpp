@@ -79,12 +79,23 @@ Products& Products::instance() {
 }
 
 void Products::run(const Site& site, const Meeting& meeting) {
-  const std::unique_lock lock(mutex_, site.options().deadline);
-  if (!lock.owns_lock()) {
-    throw Error(ErrorCode::kDeadline, "other calls of this process have kept the cores for " +
-                                          std::to_string(site.options().deadline.count()) + " ms");
-  }
   const SiteOptions& options = site.options();
+  {
+    std::unique_lock lock(mutex_);
+    if (!idle_.wait_for(lock, options.deadline, [this] { return !busy_; })) {
+      throw Error(ErrorCode::kDeadline, "other calls of this process have kept the cores for " +
+                                            std::to_string(options.deadline.count()) + " ms");
+    }
+    busy_ = true;
+  }
+  struct Release {
+    Products* products;
+    ~Release() {
+      const std::lock_guard lock(products->mutex_);
+      products->busy_ = false;
+      products->idle_.notify_one();
+    }
+  } const release{this};
   const std::size_t num_sides = site.shape().n_local.size();
   const std::size_t at_once = options.swiglu ? 1 : std::max<std::size_t>(kMaxSides / num_sides, 1);
   const void* const x = options.num_ranks > 1 ? static_cast<const void*>(meeting.gathered.get())

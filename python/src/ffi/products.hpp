@@ -5,6 +5,7 @@
 // one rank that has the gathered x and the right sides of all devices.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -37,7 +38,9 @@ class Products {
   void multiply(const SiteOptions& site, const CallShape& shape, const void* x,
                 const std::vector<const Operands*>& devices);
 
-  std::timed_mutex mutex_;
+  std::mutex mutex_;  // of busy_; what follows belongs to the call that has set it
+  std::condition_variable idle_;
+  bool busy_ = false;
   std::optional<Axis> axis_;  // of one rank
   std::vector<Kept> plans_;   // the last used first
 };

@@ -47,7 +47,9 @@ struct Extents {
 };
 
 std::string text(const Extents& extents) {
-  return "[" + std::to_string(extents.rows) + ", " + std::to_string(extents.cols) + "]";
+  std::string text = "[";  // GCC 12 warns of "[" + std::string()
+  text += std::to_string(extents.rows) + ", " + std::to_string(extents.cols) + "]";
+  return text;
 }
 
 Extents extents_of(const xla::Buffer& buffer) {
