@@ -233,8 +233,7 @@ def _right_sides(y: Any) -> tuple[Any, ...]:
 
 
 def _arrays(operands: Sequence[Any]) -> tuple[Any, ...]:
-    taken = (jax.Array, jax.ShapeDtypeStruct)
-    return tuple(a if isinstance(a, taken) else jnp.asarray(a) for a in operands)
+    return tuple(a if isinstance(a, jax.ShapeDtypeStruct) else jnp.asarray(a) for a in operands)
 
 
 def _packed(config: Config, y: Any, results: tuple[jax.Array, ...]) -> Results:
