@@ -13,6 +13,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
 os.environ["TPU_SKIP_MDS_QUERY"] = "1"
 os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"
 os.environ["TPU_LOG_DIR"] = "disabled"
+os.environ.setdefault("LIBTPU_INIT_ARGS", "--log_dir=/dev/null")  # else it leaves files in /tmp
 os.environ["TPU_WORKER_HOSTNAMES"] = "localhost"
 os.environ["TPU_WORKER_ID"] = "0"
 

@@ -49,21 +49,19 @@ Synchronisation synchronisation_of(const Program& program) {
 
 // TPU_SKIP_MDS_QUERY: libtpu would ask a metadata server, which is not there, for a minute.
 // ALLOW_MULTIPLE_LIBTPU_LOAD: else a second process at the same time is refused.
+// TPU_LOG_DIR and --log_dir: else each process leaves files in /tmp. A caller's flags come later.
 // The dump flags name the schedule as it is before idle cycles are folded, and the allocations.
 std::vector<std::pair<std::string, std::string>> environment(const std::string& dump) {
-  std::vector<std::pair<std::string, std::string>> variables = {
-      {"TPU_SKIP_MDS_QUERY", "1"}, {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
-      {"TPU_LOG_DIR", "disabled"}, {"TPU_WORKER_HOSTNAMES", "localhost"},
-      {"TPU_WORKER_ID", "0"},
-  };
+  std::string flags = "--log_dir=/dev/null";
+  if (const char* const given = std::getenv("LIBTPU_INIT_ARGS")) flags += cat(" ", given);
   if (!dump.empty()) {
-    const char* const flags = std::getenv("LIBTPU_INIT_ARGS");
-    variables.emplace_back("LIBTPU_INIT_ARGS",
-                           cat(flags == nullptr ? "" : cat(flags, " "), "--xla_jf_dump_to=", dump,
-                               " --xla_jf_dump_llo_text=true --xla_jf_dump_llo_pass_label_regex=.*("
-                               "packed-bundles-post-ra|pre-delay_hlo|post-delay-converter).*"));
+    flags += cat(" --xla_jf_dump_to=", dump,
+                 " --xla_jf_dump_llo_text=true --xla_jf_dump_llo_pass_label_regex=.*("
+                 "packed-bundles-post-ra|pre-delay_hlo|post-delay-converter).*");
   }
-  return variables;
+  return {{"TPU_SKIP_MDS_QUERY", "1"},           {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
+          {"TPU_LOG_DIR", "disabled"},           {"LIBTPU_INIT_ARGS", flags},
+          {"TPU_WORKER_HOSTNAMES", "localhost"}, {"TPU_WORKER_ID", "0"}};
 }
 
 std::string hexadecimal(const std::string& bytes) {

@@ -21,6 +21,10 @@ extern "C" const cmm::tpu::aot::pjrt::Api* GetPjrtApi() {
     std::fputs("ERROR: Unknown command line flag 'xla_bogus'\n", stderr);
     std::exit(1);
   }
+  if (fault == "flags") {
+    std::fprintf(stderr, "LIBTPU_INIT_ARGS is %s.\n", std::getenv("LIBTPU_INIT_ARGS"));
+    std::exit(1);
+  }
   if (fault == "hang") pause();
   static const cmm::tpu::aot::pjrt::Api old = {.head = {sizeof(cmm::tpu::aot::pjrt::Api), nullptr},
                                                .version = {.head = {}, .major = 0, .minor = 12},

@@ -70,14 +70,31 @@ TEST(Worker, EndsALibraryThatHangs) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
-TEST(Worker, SaysWhatIsWrongWithALibrary) {
+// What comes of a compile by the library in libtpu's place.
+Refused compile_with_fake(CompileOptions options) {
   const test::SmallKernel small = test::small_kernels()[0];
+  Chip chip = small.chip;
+  chip.name = "v6e";
+  return refused([&] { compile(small.kernel, chip, options); });
+}
+
+TEST(Worker, TellsALibraryToLeaveNoLogs) {
   CompileOptions options;
   options.worker = CMM_WORKER;
   options.libtpu = CMM_FAKE_LIBTPU;
-  Chip chip = small.chip;
-  chip.name = "v6e";
-  const auto text = [&] { return refused([&] { compile(small.kernel, chip, options); }).text; };
+  setenv("FAKE_LIBTPU", "flags", 1);
+  expect_has(compile_with_fake(options).text, "ARGS is --log_dir=/dev/null.");
+  setenv("LIBTPU_INIT_ARGS", "--log_dir=/mine", 1);
+  expect_has(compile_with_fake(options).text, "ARGS is --log_dir=/dev/null --log_dir=/mine.");
+  unsetenv("LIBTPU_INIT_ARGS");
+  unsetenv("FAKE_LIBTPU");
+}
+
+TEST(Worker, SaysWhatIsWrongWithALibrary) {
+  CompileOptions options;
+  options.worker = CMM_WORKER;
+  options.libtpu = CMM_FAKE_LIBTPU;
+  const auto text = [&] { return compile_with_fake(options).text; };
   expect_has(text(), "libtpu cannot be used: its PJRT API 0.12 is too old");
   options.libtpu = CMM_WORKER;  // a file that is no library
   expect_has(text(), "libtpu cannot be used: it cannot be loaded");
