@@ -223,6 +223,7 @@ def test_the_right_side_at_fault_is_named():
     ({"swiglu": True}, "swiglu=True with 1 right sides .* it takes y="),
     ({"batch_axis": "tp"}, "batch_axis is 'tp'; it must be another axis .* are: none"),
     ({"batch_axis": "ep"}, "batch_axis is 'ep'"),
+    ({"chip": "v8"}, "no chip 'v8'; there are v4, v5e, v5p, v6e, 7x"),
     ({"deadline_seconds": 0}, "deadline_seconds is 0; it must be above 0"),
     ({"out_dtype": "int32"}, "out_dtype is int32, of products of bfloat16; give a type of floats"),
     ({"mesh": None}, "mesh is None; give a jax.sharding.Mesh"),
@@ -230,7 +231,9 @@ def test_the_right_side_at_fault_is_named():
 ])
 def test_options_that_are_wrong(options, message):
     with pytest.raises(InvalidArgumentError, match=message):
-        on_v6e(shape(64, 128), shape(128, 256), **options)
+        all_gather_matmul(shape(64, 128), shape(128, 256), **{
+            "mesh": MESH, "axis_name": "tp", **options
+        })
     with pytest.raises(InvalidArgumentError, match="y is an empty list"):
         on_v6e(shape(64, 128), [])
 

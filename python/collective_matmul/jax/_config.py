@@ -135,6 +135,9 @@ def make_config(
             f"swiglu=True with {num_right_sides} right sides and "
             f"{len(config.activations)} activations; it takes y=[gate, up] and no activation"
         )
+    if config.chip is not None and config.chip not in _core.tpu.chips():
+        known = ", ".join(_core.tpu.chips())
+        raise InvalidArgumentError(f"no chip {config.chip!r}; there are {known}")
     if not config.deadline_seconds > 0:
         raise InvalidArgumentError(
             f"deadline_seconds is {config.deadline_seconds}; it must be above 0"

@@ -144,7 +144,8 @@ def lower(
     if algorithm not in _ALGORITHMS:
         raise UnsupportedError(
             f"algorithm={algorithm!r} on CPU devices: they lie in one process and read each "
-            f"other's rows; algorithm must be None, 'auto' or 'direct'"
+            f"other's rows; algorithm must be None, 'auto', 'direct', or 'sequential', which is "
+            f"XLA's own gather and product"
         )
     if not deadline_seconds > 0:
         raise InvalidArgumentError(
