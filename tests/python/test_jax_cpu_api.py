@@ -79,3 +79,20 @@ def test_too_few_threads_are_warned_of():
     text = run_python(late, XLA_FLAGS=EIGHT)
     assert "threads: None\n" in text
     assert ("RuntimeWarning" in text) == (len(os.sched_getaffinity(0)) < 16)
+
+
+def test_executables_that_another_process_has_cached_run(tmp_path):
+    count = """
+from jax._src import monitoring
+events = []
+monitoring.register_event_listener(lambda event, **_: events.append(event.split("/")[-1]))
+"""
+    cached = {
+        "XLA_FLAGS": EIGHT,
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+    code = IMPORT + count + CALL + "print('compiled:', events.count('cache_misses'))"
+    assert "compiled: 0\n" not in run_python(code, **cached)
+    assert "compiled: 0\n" in run_python(code, **cached)
