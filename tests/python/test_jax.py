@@ -27,7 +27,12 @@ from collective_matmul.jax import (
     _tpu,
     all_gather_matmul,
     all_gather_matmul_local,
+    get_cost_estimate,
+    get_kernel_name,
+    get_vmem_estimate_bytes,
     ring_mesh,
+    validate_inputs,
+    verify_kernel,
 )
 from collective_matmul.jax._config import make_config
 
@@ -261,6 +266,17 @@ def test_a_program_can_be_exported():
 def test_an_algorithm_of_another_platform_is_refused():
     with pytest.raises(UnsupportedError, match="'direct' is none of a TPU; there are auto, wave"):
         lowered(lambda x, y: on_v6e(x, y, algorithm="direct"), shape(64, 128), shape(128, 256))
+
+
+def test_of_xlas_own_algorithm_there_is_no_kernel_to_tell_of():
+    args = shape(64, 128), shape(128, 256), MESH, "tp"
+    options = {"chip": "v6e", "algorithm": "sequential"}
+    validate_inputs(*args, **options)
+    for ask in (get_kernel_name, get_cost_estimate, get_vmem_estimate_bytes, verify_kernel):
+        with pytest.raises(UnsupportedError, match="XLA's own gather and product: no kernel"):
+            ask(*args, **options)
+    with pytest.raises(InvalidArgumentError, match="both must have the same dtype"):
+        validate_inputs(args[0], shape(128, 256, dtype=jnp.float32), MESH, "tp", **options)
 
 
 def test_each_form_has_its_place():

@@ -1,7 +1,9 @@
 """What a caller may want to know before a call, on TPUs.
 
 All but ``get_tuned_block_sizes`` take the arguments of ``all_gather_matmul``, with arrays or
-``jax.ShapeDtypeStruct`` for x and y, and raise what the call itself would raise.
+``jax.ShapeDtypeStruct`` for x and y, and raise what the call itself would raise. With
+``algorithm="sequential"`` there is no kernel to tell of: all but ``validate_inputs`` raise
+UnsupportedError.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def validate_inputs(
     x: Operand, y: Operands, mesh: Mesh, axis_name: str, *args: Any, **options: Any
 ) -> None:
     """Raises what a call would raise, without making or compiling anything of it."""
-    _tpu.kernel_call(*_of_one_device(x, y, mesh, axis_name, *args, **options))
+    params, local_x, ys = _of_one_device(x, y, mesh, axis_name, *args, **options)
+    if params["algorithm"] != "sequential":  # XLA's own takes all
+        _tpu.kernel_call(params, local_x, ys)
 
 
 def get_kernel_name(

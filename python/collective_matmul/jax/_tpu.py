@@ -79,6 +79,10 @@ def _kernel_dtype(dtype: Any, params: dict[str, Any]) -> np.dtype:
 
 def options_of(params: dict[str, Any]) -> _core.tpu.KernelOptions:
     tpu, algorithm = params["tpu"], params["algorithm"]
+    if algorithm == "sequential":
+        raise UnsupportedError(
+            "algorithm='sequential' is XLA's own gather and product: no kernel of ours is in it"
+        )
     if algorithm is not None and algorithm not in ALGORITHMS:
         known = ", ".join((*ALGORITHMS, "sequential"))
         raise UnsupportedError(f"algorithm {algorithm!r} is none of a TPU; there are {known}")
