@@ -217,6 +217,17 @@ def test_in_a_shard_map_of_the_user(mesh_2d, check_vma):
     same(jax.vmap(local, (0, None))(xs, Y), xs @ Y)
 
 
+def test_arrays_that_are_not_of_jax_are_converted_as_jax_does():
+    mesh = mesh_of({"tp": 4})
+    rows = X[:4].astype(np.float64)
+    local = jax.shard_map(
+        lambda y: all_gather_matmul_local(rows, y, "tp"),
+        mesh=mesh, in_specs=P(None, "tp"), out_specs=P(None, "tp"),
+    )
+    same(jax.jit(local)(Y), np.tile(X[:4], (4, 1)) @ Y)
+    same(of(mesh)(X.astype(np.float64), Y.astype(np.float64)), X @ Y)
+
+
 @pytest.mark.skipif(
     (0, 7) <= tuple(int(part) for part in jax.__version__.split(".")[:2]) < (0, 10),
     reason="this JAX cannot tell a device its place on an outer axis in a nested shard_map",

@@ -203,7 +203,7 @@ def all_gather_matmul_local(
             f"axis_name is {axis_name!r}, but the axes of this shard_map are: {axes}; outside of "
             "a shard_map, call all_gather_matmul"
         )
-    ys = _right_sides(y)
+    (x,), ys = _arrays((x,)), _right_sides(y)
     config = make_config(
         mesh,
         axis_name,
