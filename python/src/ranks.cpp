@@ -42,6 +42,7 @@ const char* kept(const std::string& text) {
 void bind_ranks(nb::module_& module) {
   using Released = nb::call_guard<nb::gil_scoped_release>;
   const double usual = seconds_of(kDefaultDeadline);
+  module.attr("MAX_RANKS") = kMaxRanks;
 
   nb::class_<Axis>(module, "Axis")
       .def_prop_ro("rank", &Axis::rank)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from collective_matmul import _core
-from collective_matmul._dtypes import dtype_name, dtype_of
+from collective_matmul._dtypes import dtype_name, dtype_of, name_of_array
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.numpy._arrays import row_major, strided
 from collective_matmul.numpy._mesh import DEADLINE_SECONDS, Axis
@@ -290,7 +290,11 @@ def bias_row(bias: Any, y: np.ndarray, transposed: bool) -> np.ndarray | None:
     """[n] in float32, side by side."""
     if bias is None:
         return None
-    row = np.ascontiguousarray(bias, np.float32)
+    given = np.asarray(bias)
+    # Of bfloat16 numpy knows no kind.
+    if name_of_array(given) is None and not np.can_cast(given.dtype, np.float32, "same_kind"):
+        raise InvalidArgumentError(f"bias holds {given.dtype}; it must hold real numbers")
+    row = np.ascontiguousarray(given, np.float32)
     n = y.shape[0 if transposed else 1]
     if row.shape != (n,):
         raise InvalidArgumentError(f"bias has the shape {row.shape}; it must be ({n},)")

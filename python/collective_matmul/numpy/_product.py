@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from collective_matmul import _core
 from collective_matmul._dtypes import dtype_name, dtype_of
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.numpy._arrays import row_major, strided
@@ -143,9 +144,10 @@ class _Share:
 def _shares_of_whole(
     x: np.ndarray, y: Any, bias: Any, ranks: int | None, transposed: bool
 ) -> list[_Share]:
-    if ranks is None or ranks < 1:
+    if not isinstance(ranks, int | np.integer) or not 1 <= ranks <= _core.MAX_RANKS:
         raise InvalidArgumentError(
-            f"ranks is {ranks}; where x is one array, it must be the number of ranks"
+            f"ranks is {ranks!r}; where x is one array, it must be the number of ranks, from 1 to "
+            f"{_core.MAX_RANKS}"
         )
     row_major(x, "x")
     sides, biases, one = _sides(y, bias)
