@@ -8,6 +8,7 @@ import numpy as np
 
 from collective_matmul import _core
 from collective_matmul._dtypes import dtype_name, dtype_of
+from collective_matmul._shapes import bytes_of
 from collective_matmul.errors import InvalidArgumentError, MeshDeadError, PeerFailedError
 
 Result = TypeVar("Result")
@@ -147,9 +148,8 @@ class Mesh:
         never do. Not collective. Raises OutOfMemoryError with needed and present bytes.
         """
         element = dtype_of(dtype_name(dtype, "dtype"))
-        rows, cols = shape
-        memory = _core.Mesh.allocate(self._core, rows * cols * element.itemsize)
-        return np.asarray(_SharedBytes(memory)).view(element).reshape(rows, cols)
+        memory = self._core.allocate(bytes_of(shape, element.itemsize))
+        return np.asarray(_SharedBytes(memory)).view(element).reshape(shape)
 
     def abort(self, reason: str) -> None:
         """Takes this rank out of every axis: peers that wait for it, or come to wait for it later,
