@@ -152,6 +152,9 @@ def packed(rank):
     _, outs = cmt.all_gather_matmul(mine, [first, ready])
     assert torch.equal(outs[0], engine(x, [first])[0])
     assert torch.equal(outs[1], engine(x, [second.t()], bias=[bias])[0])
+    negative = torch.complex(first, first).conj().imag  # its memory holds what it negates
+    [out] = cmt.all_gather_matmul(mine, [cmt.pack(negative)])[1]
+    assert torch.equal(out, engine(x, [-first])[0])
     handle = ready.handle
     del ready
     with pytest.raises(cmt._op.InvalidArgumentError, match="were freed"):

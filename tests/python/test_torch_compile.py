@@ -138,6 +138,8 @@ def no_gradients(rank):
     with pytest.raises(UnsupportedError, match="no gradient goes through packed weights"):
         cmt.all_gather_matmul(x, [packed])
     assert cmt.all_gather_matmul(x.detach(), [packed])[1][0].shape == (4, 3)
+    with pytest.raises(UnsupportedError, match="no forward-mode gradient"):
+        torch.func.jvp(lambda x: cmt.all_gather_matmul(x, [gate])[1][0], (gate.t(),), (gate.t(),))
     # Not by the function, but by the operator itself.
     options = {**OPTIONS, "group_name": dist.group.WORLD.group_name, "activations": ["relu"]}
     options |= {"bias_sides": [], "packed_sides": [-1], "return_A": False}

@@ -23,6 +23,7 @@ from collective_matmul import (  # noqa: E402
     Error,
     InvalidArgumentError,
     MeshDeadError,
+    OutOfMemoryError,
     PeerFailedError,
     UnsupportedError,
     _core,
@@ -62,6 +63,10 @@ def mistakes(rank):
     refuses(r"weight 0 is \[16, 3\] .* a weight is \[n, k\]", x, [w], transposed=True)
     refuses("weights is a Tensor; it must be a list", x, w)
     refuses("weights is empty", x, [])
+    refuses("x is a ndarray; it must be a tensor", x.numpy(), [w])
+    refuses("weight 1 is a NoneType; it must be a tensor", x, [w, None])
+    refuses("bias 0 is a float; it must be a tensor", x, [w], bias=[3.0])
+    refuses("bias 0 is on meta and x on cpu", x, [w], bias=[torch.ones(3, device="meta")])
     refuses("x has layout torch.sparse_coo", x.to_sparse(), [w])
     refuses(r"x is \[16\]; it must have two", x[0], [w])
     refuses("gather_dim is 1 and x has 2 dim.* not the last", x, [w], gather_dim=1)
@@ -81,6 +86,8 @@ def mistakes(rank):
     refuses("there is no process group 'none'", x, [w], group="none")
     with pytest.raises(InvalidArgumentError, match="dtype is torch.int32"):
         cmt.empty(2, 2, dtype=torch.int32)
+    with pytest.raises(InvalidArgumentError, match=r"shape is \(\(2, 2\),\)"):
+        cmt.empty((2, 2))
     with pytest.raises(InvalidArgumentError, match=r"weight is \[3\]"):
         cmt.pack(torch.ones(3))
     with pytest.raises(InvalidArgumentError, match=r"bias is \[16\] and weight \[16, 3\]"):
@@ -119,6 +126,35 @@ def one_rank_errs(rank):
 
 def test_the_mistake_of_one_rank_reaches_the_other(two):
     two.run(one_rank_errs)
+
+
+def one_rank_errs_before_the_operator(rank):
+    """Where it were not told, the next calls would pair each rank's call with another one's."""
+    for weights, message in ((torch.ones(K, 3), "weights is a Tensor"), ([None], "weight 0 is")):
+        works(rank)
+        if rank == 1:
+            refuses(message, torch.ones(2, K), weights)
+        else:
+            text = f"rank 1 has left the mesh: {message}"
+            refuses(text, torch.ones(2, K), [torch.ones(K, 3)], kind=PeerFailedError)
+    works(rank)
+
+
+def test_a_mistake_before_the_operator_reaches_the_other_rank(two):
+    two.run(one_rank_errs_before_the_operator)
+
+
+def no_room_for_a_tensor(rank):
+    works(rank)
+    if rank == 1:
+        for extent in (2**30, 2**40):
+            with pytest.raises(OutOfMemoryError, match="bytes"):
+                cmt.empty(extent, 2**30)
+    works(rank)
+
+
+def test_a_tensor_that_has_no_room_ends_no_call(two):
+    two.run(no_room_for_a_tensor)
 
 
 def one_rank_errs_first(rank):

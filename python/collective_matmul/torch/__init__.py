@@ -17,9 +17,10 @@ require("torch")  # before what imports it
 import torch
 import torch.distributed as dist
 
+from collective_matmul._shapes import bytes_of
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.torch import _op
-from collective_matmul.torch._group import name_of, ranks_of
+from collective_matmul.torch._group import name_of, ranks_of, refuse
 from collective_matmul.torch._tensor import DTYPES
 from collective_matmul.torch._weights import PackedWeights, pack
 
@@ -77,44 +78,58 @@ def all_gather_matmul(
     Raises:
         InvalidArgumentError: what is wrong with the arguments, or how the ranks' differ.
         UnsupportedError: ranks on several hosts; a gradient through an activation, swiglu or packed
-            weights.
+            weights; forward-mode gradients.
         BusyError: another thread is in a call on the group.
         DeadlineError, PeerFailedError, MeshDeadError: what has become of the peers. Each error but
             BusyError ends the call on all ranks; the next call starts afresh.
         OutOfMemoryError: no room for the call.
     """
-    if not isinstance(weights, (list, tuple)):
-        raise InvalidArgumentError(
-            f"weights is a {type(weights).__name__}; it must be a list, with one weight or several"
-        )
-    if x.dim() < 2:
-        raise InvalidArgumentError(f"x is {list(x.shape)}; it must have two dimensions or more")
-    if not -x.dim() <= gather_dim < x.dim() or gather_dim % x.dim() == x.dim() - 1:
-        raise InvalidArgumentError(
-            f"gather_dim is {gather_dim} and x has {x.dim()} dimensions; it must be one of them, "
-            "but not the last, which is k"
-        )
-    biases = [None] * len(weights) if bias is None else list(bias)
-    if len(biases) != len(weights):
-        raise InvalidArgumentError(
-            f"bias has {len(biases)} entries; it needs one for each of the {len(weights)} weights"
-        )
-    if activation is None:
-        activation = []
-    elif isinstance(activation, str):
-        activation = [activation] * len(weights)
+    try:
+        if not isinstance(weights, (list, tuple)):
+            raise InvalidArgumentError(
+                f"weights is a {type(weights).__name__}; it must be a list, with one weight or several"
+            )
+        biases = [None] * len(weights) if bias is None else list(bias)
+        if len(biases) != len(weights):
+            raise InvalidArgumentError(
+                f"bias has {len(biases)} entries; it needs one for each of the {len(weights)} weights"
+            )
+        for what, tensor in (
+            ("x", x),
+            *((f"weight {side}", w) for side, w in enumerate(weights) if not isinstance(w, PackedWeights)),
+            *((f"bias {side}", b) for side, b in enumerate(biases) if b is not None),
+        ):
+            if not isinstance(tensor, torch.Tensor):
+                raise InvalidArgumentError(f"{what} is a {type(tensor).__name__}; it must be a tensor")
+        if x.dim() < 2:
+            raise InvalidArgumentError(f"x is {list(x.shape)}; it must have two dimensions or more")
+        if not -x.dim() <= gather_dim < x.dim() or gather_dim % x.dim() == x.dim() - 1:
+            raise InvalidArgumentError(
+                f"gather_dim is {gather_dim} and x has {x.dim()} dimensions; it must be one of "
+                "them, but not the last, which is k"
+            )
+        if activation is None:
+            activation = []
+        elif isinstance(activation, str):
+            activation = [activation] * len(weights)
 
-    packed_sides = [w.handle if isinstance(w, PackedWeights) else _op.PLAIN for w in weights]
-    tensors = [w for w in weights if not isinstance(w, PackedWeights)]
-    given_biases = [b for b in biases if b is not None]
-    if torch.is_grad_enabled() and any(t.requires_grad for t in (x, *tensors, *given_biases)):
-        _op.refuse_gradient(activation, swiglu, packed_sides)
+        packed_sides = [w.handle if isinstance(w, PackedWeights) else _op.PLAIN for w in weights]
+        tensors = [w for w in weights if not isinstance(w, PackedWeights)]
+        given_biases = [b for b in biases if b is not None]
+        if torch.is_grad_enabled() and any(t.requires_grad for t in (x, *tensors, *given_biases)):
+            _op.refuse_gradient(activation, swiglu, packed_sides)
+        if not torch.compiler.is_compiling():
+            _op.refuse_tangents([x, *tensors, *given_biases])
 
-    inner, flat = 1, x
-    if x.dim() > 2:
-        moved = x.movedim(gather_dim, 0)  # [m_local, ..., k]
-        inner = math.prod(moved.shape[1:-1])
-        flat = moved.reshape(moved.shape[0] * inner, x.shape[-1])
+        inner, flat = 1, x
+        if x.dim() > 2:
+            moved = x.movedim(gather_dim, 0)  # [m_local, ..., k]
+            inner = math.prod(moved.shape[1:-1])
+            flat = moved.reshape(moved.shape[0] * inner, x.shape[-1])
+    except Exception as error:
+        if not torch.compiler.is_compiling():
+            refuse(group, error)
+        raise
     results = _op.all_gather_matmul(
         flat,
         tensors,
@@ -157,13 +172,13 @@ def empty(
     """
     if dtype not in DTYPES:
         raise InvalidArgumentError(f"dtype is {dtype}; it must be float32, bfloat16 or float16")
+    num_bytes = bytes_of(shape, dtype.itemsize)
     ranks = ranks_of(name_of(group))
     with ranks.call(counted=False):
         mesh = ranks.mesh(deadline_seconds)
-        num_bytes = math.prod(shape) * dtype.itemsize
-        if num_bytes == 0:
-            return torch.empty(shape, dtype=dtype)
-        memory = mesh.allocate(num_bytes)
+    if num_bytes == 0:
+        return torch.empty(shape, dtype=dtype)
+    memory = mesh.allocate(num_bytes)  # where that fails, no peer need know
     buffer = (ctypes.c_char * num_bytes).from_address(memory.address)
     buffer.memory = memory  # lives as long as a tensor refers to the buffer
     return torch.frombuffer(buffer, dtype=dtype).view(shape)

@@ -235,6 +235,12 @@ def ranks_of(name: str) -> Ranks:
     return ranks
 
 
+def refuse(group: dist.ProcessGroup | str | None, error: Exception) -> None:
+    """Counts a call that was refused before it began, and ends the mesh: peers may wait in it."""
+    with contextlib.suppress(Exception), ranks_of(name_of(group)).call():
+        raise error
+
+
 def name_of(group: dist.ProcessGroup | str | None) -> str:
     """The name of a group, the default group's for None."""
     if isinstance(group, str):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.distributed import distributed_c10d
 
 from collective_matmul import _core
@@ -116,8 +117,14 @@ def _check_packed(x: Tensor, side: int, weights: PackedWeights) -> int:
     return weights.n
 
 
-def _check_bias(bias: Tensor, side: int, weight: Tensor | PackedWeights, n: int) -> None:
+def _check_bias(
+    x: Tensor, bias: Tensor, side: int, weight: Tensor | PackedWeights, n: int
+) -> None:
     dtype_name(bias, f"bias {side}")
+    if bias.device != x.device:
+        raise InvalidArgumentError(
+            f"bias {side} is on {bias.device} and x on {x.device}; they must be on one device"
+        )
     if isinstance(weight, PackedWeights):
         raise InvalidArgumentError(f"bias {side} is of packed weights; give it to pack() instead")
     if list(bias.shape) != [n]:
@@ -147,7 +154,7 @@ def _check(
             n = _check_packed(x, number, weight)
         bias = bias_of.get(number)
         if bias is not None:
-            _check_bias(bias, number, weight, n)
+            _check_bias(x, bias, number, weight, n)
         sides.append(Side(n, weight, bias))
     out_cols = [side.n for side in sides]
     if options["swiglu"]:
@@ -303,6 +310,14 @@ def refuse_gradient(activations: list[str], swiglu: bool, packed_sides: list[int
         raise UnsupportedError(
             "no gradient goes through packed weights; give the weights themselves, or call it "
             "under torch.no_grad()"
+        )
+
+
+def refuse_tangents(tensors: list[Tensor]) -> None:
+    """Raises UnsupportedError in forward mode, where PyTorch would take the tangents for 0."""
+    if any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
+        raise UnsupportedError(
+            "this operator has no forward-mode gradient; use reverse mode, as backward() does"
         )
 
 

@@ -64,6 +64,7 @@ def pack(
                 f"bias is {list(bias.shape)} and weight {list(weight.shape)} with "
                 f"transposed={transposed}; bias has an entry for each of its n columns"
             )
+    weight = weight.resolve_neg()  # what the operator is spared by PyTorch's dispatcher
     bias_values = [] if bias is None else bias.detach().float().tolist()
     core = _core.Weights.pack(
         matrix(weight, name), transposed=transposed, bias=bias_values, engine=engine
