@@ -96,6 +96,20 @@ TEST(VerifiedTuning, ChoosesByTheCyclesOfTheCompiler) {
   EXPECT_EQ(verified.tuned.seconds, best);
 }
 
+TEST(VerifiedTuning, SaysWhyWhereNoCandidateCompiles) {
+  CMM_SKIP_WITHOUT_LIBTPU(kNewestLibtpu);
+  TuneOptions options;
+  options.num_candidates = 20;
+  CompileOptions hasty = with_report();
+  hasty.timeout_seconds = 0.001;
+  try {
+    tune_verified(small_problem(), chip("v6e"), 2, options, hasty);
+    FAIL() << "took a candidate that was not compiled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDeadline) << error.what();
+  }
+}
+
 TEST(VerifiedTuning, NeedsLibtpu) {
   CompileOptions options;
   options.libtpu = "/nowhere";
