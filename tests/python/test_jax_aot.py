@@ -7,13 +7,13 @@ kernel on virtual devices (test_jax.py, `cmm tpu verify`), all around it on CPUs
 import os
 from pathlib import Path
 
-# Read when libtpu is loaded: the same that `cmm tpu compile` sets for it.
+# Read when libtpu is loaded: much the same that `cmm tpu compile` sets for it.
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
 os.environ["TPU_SKIP_MDS_QUERY"] = "1"
 os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"
 os.environ["TPU_LOG_DIR"] = "disabled"
-os.environ.setdefault("LIBTPU_INIT_ARGS", "--log_dir=/dev/null")  # else it leaves files in /tmp
+os.environ["TPU_MIN_LOG_LEVEL"] = "3"  # else it leaves files of its log in /tmp
 os.environ["TPU_WORKER_HOSTNAMES"] = "localhost"
 os.environ["TPU_WORKER_ID"] = "0"
 
