@@ -9,7 +9,32 @@
 
 namespace cmm::python {
 
-// Releases the GIL while it lives, as nanobind::gil_scoped_release does, and takes it back faster
+// Takes the GIL back. A thread that comes back while the interpreter ends would be ended by Python,
+// in frames of C++ that let nothing through, and the process would abort: it sleeps until the
+// process has ended, as from Python 3.14 on.
+inline void take_gil(PyThreadState* thread) {
+#if PY_VERSION_HEX >= 0x030D0000
+  const auto ending = [] { return Py_IsFinalizing() != 0; };
+#else
+  const auto ending = [] { return _Py_IsFinalizing() != 0; };
+#endif
+  while (ending()) std::this_thread::sleep_for(std::chrono::seconds(1));
+  PyEval_RestoreThread(thread);
+}
+
+// Releases the GIL while it lives.
+class Released {
+ public:
+  Released() : thread_(PyEval_SaveThread()) {}
+  ~Released() { take_gil(thread_); }
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
+// Releases the GIL while it lives, as Released does, and takes it back faster
 // where ranks are threads: they return from a call at the same time, and each needs the GIL for
 // some microseconds before its next call. Who finds it taken sleeps, and is woken 50 us later. So a
 // rank first waits awake for its turn, for a while: ranks pass the GIL on from call to call.
@@ -31,7 +56,7 @@ class ReleasedInTurn {
       if (waited > kPatience) break;
       if (waited > kBeforeYielding) std::this_thread::yield();
     }
-    PyEval_RestoreThread(thread_);
+    take_gil(thread_);
     // Of a rank that has gone on to something else, or has ended, the turn is taken.
     turn().store(thread_, std::memory_order_relaxed);
   }

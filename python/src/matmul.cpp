@@ -23,7 +23,7 @@ namespace {
 
 namespace nb = nanobind;
 using nb::literals::operator"" _a;
-using Released = nb::call_guard<nb::gil_scoped_release>;
+using WithoutGil = nb::call_guard<Released>;
 
 // A matrix that Python owns: the package builds one from an array and keeps the array alive as long
 // as the module may look at it. Strides count elements.
@@ -109,13 +109,13 @@ void bind_weights(nb::module_& module) {
                 {.transposed = transposed, .bias = bias, .engine = parse_engine(engine)});
           },
           "y"_a, "transposed"_a = false, "bias"_a = std::vector<float>{}, "engine"_a = "auto",
-          Released())
+          WithoutGil())
       .def_static(
           "view",
           [](const Matrix& y, bool transposed, const std::optional<Matrix>& bias) {
             return Weights::view(y.strided(), {.transposed = transposed, .bias = floats_of(bias)});
           },
-          "y"_a, "transposed"_a = false, "bias"_a = nb::none(), Released())
+          "y"_a, "transposed"_a = false, "bias"_a = nb::none(), WithoutGil())
       .def_prop_ro("k", &Weights::k)
       .def_prop_ro("n", &Weights::n)
       .def_prop_ro("dtype", [](const Weights& y) { return dtype_name(y.dtype()); })
@@ -168,12 +168,12 @@ void bind_plan(nb::module_& module) {
           "rows"_a = std::vector<std::int64_t>{}, "algorithm"_a = "auto", "pieces"_a = usual.pieces,
           "threads"_a = usual.threads, "deadline_seconds"_a = seconds_of(usual.deadline),
           "native_bf16"_a = usual.native_bf16, "activations"_a = std::vector<std::string>{},
-          "swiglu"_a = usual.swiglu, Released())
+          "swiglu"_a = usual.swiglu, WithoutGil())
       .def_prop_ro("rank", &Plan::rank)
       .def_prop_ro("num_ranks", &Plan::num_ranks)
       .def_prop_ro("algorithm", [](const Plan& plan) { return algorithm_name(plan.algorithm()); })
       .def("rows_of", &Plan::rows_of, "rank"_a, "m"_a)
-      .def("explain", &Plan::explain, Released())
+      .def("explain", &Plan::explain, WithoutGil())
       .def("picture", &Plan::picture);
 }
 

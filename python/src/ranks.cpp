@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cmm/mesh.hpp"
+#include "gil.hpp"
 #include "module.hpp"
 #include "seconds.hpp"
 
@@ -40,7 +41,7 @@ const char* kept(const std::string& text) {
 }  // namespace
 
 void bind_ranks(nb::module_& module) {
-  using Released = nb::call_guard<nb::gil_scoped_release>;
+  using WithoutGil = nb::call_guard<Released>;
   const double usual = seconds_of(kDefaultDeadline);
   module.attr("MAX_RANKS") = kMaxRanks;
 
@@ -57,7 +58,7 @@ void bind_ranks(nb::module_& module) {
             const std::string mine(text.c_str(), text.size());
             std::vector<std::string> all;
             {
-              nb::gil_scoped_release released;
+              const Released released;
               all = axis.exchange(mine, deadline_of(deadline_seconds));
             }
             nb::list result;
@@ -70,7 +71,7 @@ void bind_ranks(nb::module_& module) {
           [](const Axis& axis, double deadline_seconds) {
             axis.barrier(deadline_of(deadline_seconds));
           },
-          "deadline_seconds"_a = usual, Released());
+          "deadline_seconds"_a = usual, WithoutGil());
 
   nb::class_<Memory>(module, "Memory")
       .def_prop_ro(
@@ -81,7 +82,7 @@ void bind_ranks(nb::module_& module) {
   nb::class_<Mesh>(module, "Mesh")
       .def_static(
           "threads", [](const Axes& axes) { return Mesh::threads(axis_sizes(axes)); }, "axes"_a,
-          Released())
+          WithoutGil())
       .def_static(
           "processes",
           [](const Axes& axes, const std::string& socket, int rank, int num_ranks,
@@ -94,17 +95,17 @@ void bind_ranks(nb::module_& module) {
                                    axis_sizes(axes));
           },
           "axes"_a, "socket"_a, "rank"_a, "num_ranks"_a, "token"_a = "",
-          "deadline_seconds"_a = usual, Released())
+          "deadline_seconds"_a = usual, WithoutGil())
       .def_static(
           "from_environment",
           [](const Axes& axes, double deadline_seconds) {
             return Mesh::from_environment(axis_sizes(axes), deadline_of(deadline_seconds));
           },
-          "axes"_a, "deadline_seconds"_a = usual, Released())
+          "axes"_a, "deadline_seconds"_a = usual, WithoutGil())
       .def_prop_ro("rank", &Mesh::rank)
       .def_prop_ro("num_ranks", &Mesh::num_ranks)
       .def("axis", &Mesh::axis, "name"_a)
-      .def("allocate", &Mesh::allocate, "bytes"_a, Released())
+      .def("allocate", &Mesh::allocate, "bytes"_a, WithoutGil())
       .def_prop_ro("axes",
                    [](const Mesh& mesh) {
                      Axes axes;
@@ -112,7 +113,7 @@ void bind_ranks(nb::module_& module) {
                        axes.emplace_back(axis.name, axis.size);
                      return axes;
                    })
-      .def("abort", &Mesh::abort, "reason"_a, Released())
+      .def("abort", &Mesh::abort, "reason"_a, WithoutGil())
       .def(
           "leave", [](Mesh& mesh, const std::string& reason) { mesh.leave(kept(reason)); },
           "reason"_a = "its body returned");

@@ -301,3 +301,31 @@ def test_ranks_under_the_launcher():
         pytest.skip("the tool cmm is not built")
     program = textwrap.dedent(PROCESS).replace("MESH", "cmm.Mesh.from_environment(2)")
     subprocess.run([tool, "launch", "-n", "2", "--", sys.executable, "-c", program], check=True)
+
+
+ENDS_DURING_CALLS = """
+import threading, time
+import numpy as np
+import collective_matmul.numpy as cmm
+
+begun = threading.Barrier(3)
+
+def body(mesh):
+    x, y = np.ones((256, 512), np.float32), np.ones((512, 512), np.float32)
+    weights, call = cmm.Weights.pack(y), cmm.plan(mesh.axis(), m=512, k=512, n_local=512)
+    begun.wait()
+    while True:
+        call(x, weights)
+
+for mesh in cmm.Mesh.threads(2):
+    threading.Thread(target=body, args=(mesh,), daemon=True).start()
+begun.wait()
+time.sleep(0.1)
+"""
+
+
+def test_a_program_may_end_while_its_daemons_are_in_calls():
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDS_DURING_CALLS], capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
