@@ -214,6 +214,23 @@ def test_results_are_not_written_to_what_is_read_only():
         cmm.run_ranks(1, body)
 
 
+def test_results_must_not_overlap_each_other():
+    canvas = np.zeros((4, 16), np.float32)
+
+    def body(mesh, right, out, **options):
+        call = cmm.plan(mesh.axis(), m=4, k=6, n_local=[8] * right)
+        return call(X, [cmm.Weights.pack(Y)] * right, out, **options)
+
+    left, beside = cmm.run_ranks(1, lambda mesh: body(mesh, 2, [canvas[:, :8], canvas[:, 8:]]))[0]
+    assert same(left, product(X, Y)) and same(beside, product(X, Y))
+    for out, options in (
+        ([canvas[:, :8], canvas[:, 7:15]], {}),
+        ([canvas[:, :8]], {"gathered": canvas[:, 7:13]}),
+    ):
+        with pytest.raises(InvalidArgumentError, match=r"results \[4, 8\] and .* share memory"):
+            cmm.run_ranks(1, lambda mesh: body(mesh, len(out), out, **options))
+
+
 def test_results_must_not_overlap_x():
     canvas = np.zeros((4, 20), np.float32)
     x, beside = canvas[:, :6], canvas[:, 6:14]

@@ -1,5 +1,6 @@
 """Weights, plans and calls of one rank."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -161,7 +162,8 @@ class Plan:
             x_local: [rows_of(rank, m), k], this rank's rows; elements of a row side by side.
             y: one for each right side.
             out: [m, n_local] for each right side (SwiGLU: one), to be overwritten; rows may have
-                any distance; must not overlap x_local of any rank. Made where it is not given.
+                any distance; must not overlap x_local of any rank, each other or gathered. Made
+                where it is not given.
             gathered: [m, k], of the dtype of x: receives the gathered x in rank order.
             m: rows of the gathered x, where out is not given: at most the plan's, its default.
 
@@ -187,6 +189,7 @@ class Plan:
                 _refuse_overlap(x_local, "out", outs)
             if gathered is not None:
                 _refuse_overlap(x_local, "gathered", [gathered])
+            _refuse_overlap_of_results(outs if gathered is None else [*outs, gathered])
         except Exception as error:
             self._axis._mesh.abort(str(error))  # the peers may wait already
             raise
@@ -283,6 +286,15 @@ def _refuse_overlap(x_local: np.ndarray, what: str, written: list[np.ndarray]) -
         if np.may_share_memory(x_local, each) and np.shares_memory(x_local, each):
             raise InvalidArgumentError(
                 f"{what} shares memory with x_local, which peers read while {what} is written"
+            )
+
+
+def _refuse_overlap_of_results(results: list[np.ndarray]) -> None:
+    for one, other in itertools.combinations(results, 2):
+        if np.may_share_memory(one, other) and np.shares_memory(one, other):
+            raise InvalidArgumentError(
+                f"results {list(one.shape)} and {list(other.shape)} share memory; each of out, and "
+                "gathered, needs its own"
             )
 
 
