@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -262,11 +263,11 @@ def _problem(
     gathered: bool,
 ) -> _core.tpu.Problem:
     return _core.tpu.Problem(
-        mesh=[devices] if isinstance(devices, int) else list(devices),
+        mesh=[devices] if isinstance(devices, Integral) else list(devices),
         axis=axis,
         m=m,
         k=k,
-        n=[n] if isinstance(n, int) else list(n),
+        n=[n] if isinstance(n, Integral) else list(n),
         dtype=_name(dtype),
         out_dtype=None if out_dtype is None else _name(out_dtype),
         rhs_transpose=rhs_transpose,

@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import collective_matmul.numpy as cmm
@@ -137,3 +138,9 @@ def test_the_output_in_the_documentation():
     page = Path(__file__).parents[2] / "docs/python.md"
     failed, tried = doctest.testfile(str(page), module_relative=False, globs={"cmm": cmm})
     assert tried > 0 and failed == 0
+
+
+def test_extents_of_numpy_are_taken():
+    given = {"m": 256, "k": 1024, "n": 8192, "devices": 8}
+    of_numpy = {name: np.int64(extent) for name, extent in given.items()}
+    assert cmm.tpu.simulate(**of_numpy).seconds == cmm.tpu.simulate(**given).seconds
