@@ -9,24 +9,61 @@
 
 namespace cmm::python {
 
-// Takes the GIL back. A thread that comes back while the interpreter ends would be ended by Python,
-// in frames of C++ that let nothing through, and the process would abort: it sleeps until the
-// process has ended, as from Python 3.14 on.
-inline void take_gil(PyThreadState* thread) {
+// Python ends a thread that asks for the GIL while the interpreter ends, in frames of C++ that let
+// nothing through: the process would abort. So such a thread sleeps until the process has ended, as
+// from Python 3.14 on, and those that ask already when the end begins are let through first.
+class EndOfInterpreter {
+ public:
+  // To be called at exit, before the interpreter ends, with the GIL.
+  static void begin() {
+    ender() = PyThreadState_Get();
+    PyThreadState* thread = PyEval_SaveThread();
+    const auto patience = std::chrono::steady_clock::now() + kPatience;
+    while (num_asking() > 0 && std::chrono::steady_clock::now() < patience) pause();
+    PyEval_RestoreThread(thread);
+  }
+  static void take_gil(PyThreadState* thread) {
+    // Other functions may run at exit after begin(), and want results of threads.
+    auto patience = std::chrono::steady_clock::time_point::max();
+    for (;;) {
+      ++num_asking();
+      const PyThreadState* by = ender();
+      if (!has_come() && (by == nullptr || by == thread)) break;
+      const auto now = std::chrono::steady_clock::now();
+      if (patience == std::chrono::steady_clock::time_point::max()) patience = now + kPatience;
+      if (!has_come() && now > patience) break;
+      --num_asking();
+      pause();
+    }
+    PyEval_RestoreThread(thread);
+    --num_asking();
+  }
+
+ private:
+  static constexpr std::chrono::seconds kPatience{1};
+  static void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+  static bool has_come() {
 #if PY_VERSION_HEX >= 0x030D0000
-  const auto ending = [] { return Py_IsFinalizing() != 0; };
+    return Py_IsFinalizing() != 0;
 #else
-  const auto ending = [] { return _Py_IsFinalizing() != 0; };
+    return _Py_IsFinalizing() != 0;
 #endif
-  while (ending()) std::this_thread::sleep_for(std::chrono::seconds(1));
-  PyEval_RestoreThread(thread);
-}
+  }
+  static std::atomic<PyThreadState*>& ender() {
+    static std::atomic<PyThreadState*> thread{nullptr};
+    return thread;
+  }
+  static std::atomic<int>& num_asking() {
+    static std::atomic<int> threads{0};
+    return threads;
+  }
+};
 
 // Releases the GIL while it lives.
 class Released {
  public:
   Released() : thread_(PyEval_SaveThread()) {}
-  ~Released() { take_gil(thread_); }
+  ~Released() { EndOfInterpreter::take_gil(thread_); }
   Released(const Released&) = delete;
   Released& operator=(const Released&) = delete;
 
@@ -56,7 +93,7 @@ class ReleasedInTurn {
       if (waited > kPatience) break;
       if (waited > kBeforeYielding) std::this_thread::yield();
     }
-    take_gil(thread_);
+    EndOfInterpreter::take_gil(thread_);
     // Of a rank that has gone on to something else, or has ended, the turn is taken.
     turn().store(thread_, std::memory_order_relaxed);
   }

@@ -44,6 +44,7 @@ void bind_ranks(nb::module_& module) {
   using WithoutGil = nb::call_guard<Released>;
   const double usual = seconds_of(kDefaultDeadline);
   module.attr("MAX_RANKS") = kMaxRanks;
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&EndOfInterpreter::begin));
 
   nb::class_<Axis>(module, "Axis")
       .def_prop_ro("rank", &Axis::rank)
