@@ -27,6 +27,44 @@ from collective_matmul.torch._weights import PackedWeights, pack
 __all__ = ["PackedWeights", "all_gather_matmul", "empty", "pack"]
 
 
+def _check_types(x, weights, biases, options: dict[str, object]) -> None:
+    """What PyTorch would refuse only after the peers have begun the call, and without the value."""
+    tensors = [("x", x)]
+    tensors += [(f"weight {side}", weight) for side, weight in enumerate(weights)]
+    tensors += [(f"bias {side}", b) for side, b in enumerate(biases) if b is not None]
+    for what, tensor in tensors:
+        if isinstance(tensor, PackedWeights) and what.startswith("weight"):
+            continue
+        if not isinstance(tensor, torch.Tensor):
+            raise InvalidArgumentError(f"{what} is a {type(tensor).__name__}; it must be a tensor")
+    for what, value in options.items():
+        types, wanted = _OPTION_TYPES[what]
+        # To Python, True is an int.
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            raise InvalidArgumentError(f"{what} is {value!r}; it must be {wanted}")
+
+
+def _item(what: str, value, kind: type, wanted: str):
+    if not isinstance(value, kind):
+        raise InvalidArgumentError(f"{what} has {value!r}, which must be {wanted}")
+    return value
+
+
+_OPTION_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "gather_dim": ((int,), "an int"),
+    "return_A": ((bool,), "True or False"),
+    "transposed": ((bool,), "True or False"),
+    "swiglu": ((bool,), "True or False"),
+    "native_bf16": ((bool,), "True or False"),
+    "algorithm": ((str,), "a name"),
+    "activation": ((type(None), str, list, tuple), "None, a name or a list of names"),
+    "out_dtype": ((type(None), torch.dtype), "None or a torch.dtype"),
+    "rows": ((type(None), list, tuple, torch.Size), "None or a list of ints"),
+    "threads": ((type(None), int), "None or an int"),
+    "deadline_seconds": ((int, float), "a number of seconds"),
+}
+
+
 def all_gather_matmul(
     x: torch.Tensor,
     weights: Sequence[torch.Tensor | PackedWeights],
@@ -87,20 +125,29 @@ def all_gather_matmul(
     try:
         if not isinstance(weights, (list, tuple)):
             raise InvalidArgumentError(
-                f"weights is a {type(weights).__name__}; it must be a list, with one weight or several"
+                f"weights is a {type(weights).__name__}; it must be a list, with one weight or "
+                "several"
             )
         biases = [None] * len(weights) if bias is None else list(bias)
         if len(biases) != len(weights):
             raise InvalidArgumentError(
-                f"bias has {len(biases)} entries; it needs one for each of the {len(weights)} weights"
+                f"bias has {len(biases)} entries; it needs one for each of the {len(weights)} "
+                "weights"
             )
-        for what, tensor in (
-            ("x", x),
-            *((f"weight {side}", w) for side, w in enumerate(weights) if not isinstance(w, PackedWeights)),
-            *((f"bias {side}", b) for side, b in enumerate(biases) if b is not None),
-        ):
-            if not isinstance(tensor, torch.Tensor):
-                raise InvalidArgumentError(f"{what} is a {type(tensor).__name__}; it must be a tensor")
+        options = {
+            "gather_dim": gather_dim,
+            "return_A": return_A,
+            "transposed": transposed,
+            "swiglu": swiglu,
+            "native_bf16": native_bf16,
+            "algorithm": algorithm,
+            "activation": activation,
+            "out_dtype": out_dtype,
+            "rows": rows,
+            "threads": threads,
+            "deadline_seconds": deadline_seconds,
+        }
+        _check_types(x, weights, biases, options)
         if x.dim() < 2:
             raise InvalidArgumentError(f"x is {list(x.shape)}; it must have two dimensions or more")
         if not -x.dim() <= gather_dim < x.dim() or gather_dim % x.dim() == x.dim() - 1:
@@ -112,6 +159,9 @@ def all_gather_matmul(
             activation = []
         elif isinstance(activation, str):
             activation = [activation] * len(weights)
+        activation = [_item("activation", name, str, "a name") for name in activation]
+        if rows is not None:
+            rows = [_item("rows", count, int, "an int") for count in rows]
 
         packed_sides = [w.handle if isinstance(w, PackedWeights) else _op.PLAIN for w in weights]
         tensors = [w for w in weights if not isinstance(w, PackedWeights)]
@@ -139,7 +189,7 @@ def all_gather_matmul(
         group_name=name_of(group),
         return_A=return_A,
         transposed=transposed,
-        activations=list(activation),
+        activations=activation,
         swiglu=swiglu,
         out_dtype=out_dtype,
         rows=None if rows is None else [r * inner for r in rows],
