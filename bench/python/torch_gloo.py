@@ -14,27 +14,15 @@ import math
 import os
 import statistics
 import tempfile
-import time
 
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from torch_ranks import DTYPES, seconds_of
 
 import collective_matmul.torch as cmt
 
-DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 SAMPLE_SECONDS = 20e-3
-
-
-def seconds_of(calls, call):
-    """Of one call; the ranks share the host's clock."""
-    dist.barrier()
-    begin = time.monotonic()
-    for _ in range(calls):
-        call()
-    times = torch.tensor([-begin, time.monotonic()], dtype=torch.float64)
-    dist.all_reduce(times, op=dist.ReduceOp.MAX)
-    return (times[1] + times[0]).item() / calls
 
 
 def contenders(options, rank, dtype, m):

@@ -1,20 +1,19 @@
 """The same problem as bench_fused by PyTorch: torch.distributed's all_gather_into_tensor over gloo,
-then a linear layer. usage: torch_gloo.py [--quick] [--json FILE]   (needs torch; P processes)"""
+then a linear layer. usage: torch_fused.py [--quick] [--json FILE]   (needs torch; P processes)"""
 
 import argparse
 import json
 import math
 import os
 import tempfile
-import time
 
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from torch_ranks import DTYPES, seconds_of
 
 COLD_ROWS = 64
 SAMPLE_SECONDS = 2e-3
-DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
 
 def spread(values):
@@ -25,17 +24,6 @@ def spread(values):
         "low_quartile": values[last // 4],
         "high_quartile": values[last - last // 4],
     }
-
-
-def seconds_of(calls, call):
-    """From the first rank's start to the last rank's end; the ranks share the host's clock."""
-    dist.barrier()
-    begin = time.monotonic()
-    for _ in range(calls):
-        call()
-    times = torch.tensor([-begin, time.monotonic()], dtype=torch.float64)
-    dist.all_reduce(times, op=dist.ReduceOp.MAX)
-    return (times[1] + times[0]).item() / calls
 
 
 def measure(options, num_ranks, rank, dtype, m):
