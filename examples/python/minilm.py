@@ -1,6 +1,8 @@
-"""Weights of a real model for the examples: all-MiniLM-L6-v2, as tools/fetch_weights fetches it."""
+"""Weights of a real model for the examples (all-MiniLM-L6-v2, as tools/fetch_weights fetches it), and
+the layers of the unsharded model."""
 
 import json
+import math
 import sys
 
 import numpy as np
@@ -50,6 +52,19 @@ def weights_of_arguments() -> Weights:
     print("random weights of all-MiniLM-L6-v2's shapes; `tools/fetch_weights build/weights` fetches")
     print("the real ones, whose path is the argument of this program")
     return Weights(None)
+
+
+def linear(v: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """Of the unsharded model, in float64: v [m, k], weight [n, k], bias [n]."""
+    return v @ weight.T.astype(np.float64) + bias
+
+
+def gelu(v: np.ndarray) -> np.ndarray:
+    return v / 2 * (1 + np.vectorize(math.erf)(v / math.sqrt(2)))
+
+
+def silu(v: np.ndarray) -> np.ndarray:
+    return v / (1 + np.exp(-v))
 
 
 def report(what: str, out: np.ndarray, exact: np.ndarray, tolerance: float) -> None:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import PartitionSpec as P
-from minilm import report, weights_of_arguments
+from minilm import gelu, linear, report, silu, weights_of_arguments
 
 from collective_matmul.jax import all_gather_matmul_local, ring_mesh
 
@@ -50,12 +50,7 @@ def sharded(mesh, x, first, second, **epilogue):
     return np.asarray(block(x, first, *second))
 
 
-def gelu(v):
-    return jax.nn.gelu(v, approximate=False)
-
-
 def main():
-    jax.config.update("jax_enable_x64", True)  # for the unsharded block
     mesh = ring_mesh(jax.devices(), "tp")
     weights = weights_of_arguments()
     x = weights.tokens(TOKENS)
@@ -63,16 +58,13 @@ def main():
     w2, b2 = weights.dense(0, "output")
     v1, c1 = weights.dense(1, "intermediate")
 
-    def linear(v, w, b):
-        return v @ w.T.astype(np.float64) + b
-
     exact = linear(gelu(linear(x, w1, b1)), w2, b2)
     out = sharded(mesh, x, [with_bias(w1, b1)], (w2, b2), activation="gelu_erf")
     report(f"feed-forward block of layer 0 on {mesh.size} devices", out, exact, 1e-5)
 
     # This model has no gated block. The shapes and the numbers are those of its layers 0 and 1; what
     # they compute together means nothing.
-    exact = linear(jax.nn.silu(linear(x, w1, b1)) * linear(x, v1, c1), w2, b2)
+    exact = linear(silu(linear(x, w1, b1)) * linear(x, v1, c1), w2, b2)
     out = sharded(mesh, x, [with_bias(w1, b1), with_bias(v1, c1)], (w2, b2), swiglu=True)
     report(f"a SwiGLU block put together from two layers on {mesh.size} devices", out, exact, 1e-5)
 

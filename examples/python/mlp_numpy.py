@@ -7,12 +7,11 @@ usage: python mlp_numpy.py [model.safetensors]
     out    [m / P, WIDTH] = reduce_scatter(hidden @ w2_r) + b2     numpy: no part of this library
 """
 
-import math
 import threading
 
 import collective_matmul.numpy as cmm
 import numpy as np
-from minilm import INNER, WIDTH, report, weights_of_arguments
+from minilm import INNER, WIDTH, gelu, linear, report, silu, weights_of_arguments
 
 RANKS, TOKENS = 4, 256
 
@@ -60,23 +59,12 @@ def sharded(x, first, second, activation=None, swiglu=False):
     return np.concatenate(cmm.run_ranks(RANKS, body))
 
 
-def gelu(v):
-    return v / 2 * (1 + np.vectorize(math.erf)(v / math.sqrt(2)))
-
-
-def silu(v):
-    return v / (1 + np.exp(-v))
-
-
 def main():
     weights = weights_of_arguments()
     x = weights.tokens(TOKENS)
     w1, b1 = weights.dense(0, "intermediate")
     w2, b2 = weights.dense(0, "output")
     v1, c1 = weights.dense(1, "intermediate")
-
-    def linear(v, w, b):
-        return v @ w.T.astype(np.float64) + b
 
     exact = linear(gelu(linear(x, w1, b1)), w2, b2)
     out = sharded(x, [(w1, b1)], (w2, b2), activation="gelu_erf")

@@ -16,8 +16,7 @@ import collective_matmul.torch as cmt
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from minilm import INNER, WIDTH, report, weights_of_arguments
-from torch.nn.functional import gelu, linear
+from minilm import INNER, WIDTH, gelu, linear, report, weights_of_arguments
 
 RANKS, TOKENS = 4, 256
 
@@ -37,13 +36,8 @@ class FeedForward(torch.nn.Module):
     def forward(self, x):  # [m / P, WIDTH]
         _, [hidden] = cmt.all_gather_matmul(x, [self.first], activation="gelu_erf")
         out = torch.empty_like(x)
-        dist.reduce_scatter_tensor(out, linear(hidden, self.second))
+        dist.reduce_scatter_tensor(out, torch.nn.functional.linear(hidden, self.second))
         return out + self.bias
-
-
-def unsharded(x, first, second):
-    x, w1, b1, w2, b2 = (each.double() for each in (x, *first, *second))
-    return linear(gelu(linear(x, w1, b1)), w2, b2)
 
 
 def run_rank(rank, first, second, x, folder):
@@ -60,16 +54,14 @@ def run_rank(rank, first, second, x, folder):
 
 def main():
     weights = weights_of_arguments()
-    x = torch.tensor(weights.tokens(TOKENS))
-    first, second = (
-        [torch.tensor(each) for each in weights.dense(0, part)]
-        for part in ("intermediate", "output")
-    )
-    exact = unsharded(x, first, second)
+    x = weights.tokens(TOKENS)
+    first, second = (weights.dense(0, part) for part in ("intermediate", "output"))
+    exact = linear(gelu(linear(x, *first)), *second)
+    first, second = ([torch.tensor(each) for each in layer] for layer in (first, second))
     with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(run_rank, args=(first, second, x, folder), nprocs=RANKS)
+        mp.spawn(run_rank, args=(first, second, torch.tensor(x), folder), nprocs=RANKS)
         out = torch.cat([torch.load(os.path.join(folder, f"out{r}")) for r in range(RANKS)])
-    report("feed-forward block of layer 0", out.numpy(), exact.numpy(), 1e-5)
+    report("feed-forward block of layer 0", out.numpy(), exact, 1e-5)
 
 
 if __name__ == "__main__":

@@ -331,17 +331,26 @@ def assert_fails_then_works(failing, pattern: str, x, y, mesh) -> None:
     assert_is_product(all_gather_matmul(x, y, mesh, AXIS), x, y)
 
 
+def product_without(rank: int, mesh, deadline_seconds: float):
+    """Each device's part of a product to which that rank never comes."""
+
+    def local(x, y):
+        return lax.cond(
+            lax.axis_index(AXIS) == rank,
+            lambda: jnp.zeros((mesh.size * len(x), y.shape[1]), jnp.float32),
+            lambda: all_gather_matmul_local(
+                x, y, AXIS, mesh=mesh, deadline_seconds=deadline_seconds
+            ),
+        )
+
+    return local
+
+
 def test_a_rank_that_never_comes():
     mesh = mesh_of(4)
     x, y = matrix(1, 8, 32), matrix(2, 32, 64)
 
-    def local(x, y):
-        return lax.cond(
-            lax.axis_index(AXIS) == 2,
-            lambda: jnp.zeros((8, 16), jnp.float32),
-            lambda: all_gather_matmul_local(x, y, AXIS, mesh=mesh, deadline_seconds=2.0),
-        )
-
+    local = product_without(2, mesh, deadline_seconds=2.0)
     pattern = r"after 2000 ms, rank\(s\) 2 of 4 have not come to call 0 .*\(s\) 0, 1, 3 are there"
     for _ in range(2):
         assert_fails_then_works(shard_map_of(local, mesh), pattern, x, y, mesh)
@@ -411,12 +420,7 @@ def test_slots_of_failed_runs_go():
     mesh = mesh_of(2)
     x, y = matrix(1, 8, 32), matrix(2, 32, 64)
 
-    def local(x, y):
-        return lax.cond(
-            lax.axis_index(AXIS) == 0,
-            lambda: jnp.zeros((8, 32), jnp.float32),
-            lambda: all_gather_matmul_local(x, y, AXIS, mesh=mesh, deadline_seconds=3.0),
-        )
+    local = product_without(0, mesh, deadline_seconds=3.0)
 
     def wait_for_none_open():
         for _ in range(200):
