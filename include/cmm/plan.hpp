@@ -64,8 +64,8 @@ struct Options {
   int hosts = 0;   // hierarchical: number of hosts, each holding consecutive ranks; 0: as found
   Network network = {};  // between hosts; of no meaning on one
   int threads = 1;       // threads that multiply for this rank, the caller included
-  std::chrono::milliseconds deadline{60'000};  // of each call, from its start; > 0
-  std::optional<Isa> isa = {};                 // default: default_isa()
+  std::chrono::milliseconds deadline = kDefaultDeadline;  // of each call, from its start; > 0
+  std::optional<Isa> isa = {};                            // default: default_isa()
   bool native_bf16 = true;  // false: bf16 products follow the fmaf chain on every machine
   std::vector<Activation> activations = {};  // one per right side; empty: none
   bool swiglu = false;     // two right sides {gate, up}, one output silu(x gate) * (x up)

@@ -43,6 +43,7 @@ const char* kept(const std::string& text) {
 void bind_ranks(nb::module_& module) {
   using WithoutGil = nb::call_guard<Released>;
   const double usual = seconds_of(kDefaultDeadline);
+  module.attr("default_deadline_seconds") = usual;
   module.attr("MAX_RANKS") = kMaxRanks;
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&EndOfInterpreter::begin));
 

@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 
 from collective_matmul import _core
+from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul.errors import InvalidArgumentError
 
 ACTIVATIONS = ("none", "relu", "gelu_tanh", "gelu_erf", "silu")
-DEADLINE_SECONDS = 60.0
 
 
 @dataclasses.dataclass(frozen=True)

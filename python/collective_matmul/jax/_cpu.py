@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from collective_matmul import _core
+from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul.errors import InvalidArgumentError, UnsupportedError
 
 _TARGET = "collective_matmul_all_gather_matmul"
@@ -112,7 +113,7 @@ def lower(
     activations: Sequence[str] = (),
     swiglu: bool = False,
     algorithm: str | None = None,
-    deadline_seconds: float = 60.0,
+    deadline_seconds: float = DEADLINE_SECONDS,
     **_: Any,
 ) -> Any:
     """Lowering rule for CPU devices, for `jax.interpreters.mlir.register_lowering`.

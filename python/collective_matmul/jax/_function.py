@@ -11,9 +11,10 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 
+from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.jax import _local, _rings
-from collective_matmul.jax._config import DEADLINE_SECONDS, Config, check_operands, make_config
+from collective_matmul.jax._config import Config, check_operands, make_config
 
 Mesh = jax.sharding.Mesh | jax.sharding.AbstractMesh
 Shaped = jax.Array | jax.ShapeDtypeStruct

@@ -7,14 +7,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from collective_matmul import _core
+from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul._dtypes import dtype_name, dtype_of
 from collective_matmul._shapes import bytes_of
 from collective_matmul.errors import InvalidArgumentError, MeshDeadError, PeerFailedError
 
 Result = TypeVar("Result")
-
-# The deadline of a call where none is given.
-DEADLINE_SECONDS = 60.0
 
 
 class Axis:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from collective_matmul import _core
+from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul._dtypes import dtype_name, dtype_of, name_of_array
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.numpy._arrays import row_major, strided
-from collective_matmul.numpy._mesh import DEADLINE_SECONDS, Axis
+from collective_matmul.numpy._mesh import Axis
 
 
 class Weights:

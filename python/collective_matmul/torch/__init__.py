@@ -17,6 +17,7 @@ require("torch")  # before what imports it
 import torch
 import torch.distributed as dist
 
+from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul._shapes import bytes_of
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.torch import _op
@@ -78,7 +79,7 @@ def all_gather_matmul(
     swiglu: bool = False,
     out_dtype: torch.dtype | None = None,
     rows: Sequence[int] | None = None,
-    deadline_seconds: float = 60.0,
+    deadline_seconds: float = DEADLINE_SECONDS,
     threads: int | None = None,
     algorithm: str = "auto",
     native_bf16: bool = True,
@@ -212,7 +213,7 @@ def empty(
     *shape: int,
     dtype: torch.dtype = torch.float32,
     group: dist.ProcessGroup | str | None = None,
-    deadline_seconds: float = 60.0,
+    deadline_seconds: float = DEADLINE_SECONDS,
 ) -> torch.Tensor:
     """A tensor, not initialised, in memory that the ranks of the group share.
 
