@@ -350,6 +350,7 @@ void Executor::plan_multiply() {
 // A rank that has died while this one multiplies is noticed now, not when the multiply is done.
 void Executor::look_at_peers() {
   const std::int64_t now = now_ns();
+  deadline_->look(now);
   if (now - looked_ns_ < kLookAtPeersNs) return;
   looked_ns_ = now;
   gather_.check_peers();

@@ -35,17 +35,12 @@ class Wait {
       backoff_.pause();
     } else {
       dozed_ = true;
-      const std::int64_t begin = now_ns();
       dozer_.doze();
-      const std::int64_t dozed_ns = now_ns() - begin;
-      if (dozed_ns > kStoppedNs) stopped_ns_ += dozed_ns;
     }
   }
   bool time_to_check() const { return backoff_.time_to_check(); }
-  // Looks at the clock once in some pauses. Time in which this process was stopped, with its whole
-  // job perhaps (Ctrl-Z), does not count: nobody could have come.
   bool expired(const Deadline& deadline) const {
-    return time_to_check() && deadline.expired_for(std::chrono::nanoseconds(stopped_ns_));
+    return time_to_check() && deadline.expired_while_awake();
   }
 
  private:
@@ -59,12 +54,8 @@ class Wait {
     return now - begin_ns_ > kAwakeNs;
   }
 
-  // A doze that lasts some milliseconds at most has taken this long.
-  static constexpr std::int64_t kStoppedNs = 1'000'000'000;
-
   Dozer& dozer_;
   Backoff backoff_;
-  std::int64_t stopped_ns_ = 0;
   std::int64_t begin_ns_ = 0;  // of the first look at the clock
   bool dozed_ = false;
 };

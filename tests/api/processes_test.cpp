@@ -206,29 +206,41 @@ TEST_F(Processes, ADeathIsNoticedWhileTheOthersMultiply) {
   EXPECT_EQ(ends[1].signal, SIGKILL);
 }
 
-// Ctrl-Z and fg: nobody is at fault when all were stopped for longer than the deadline.
+// In tenths of a second, since what is left of a sleep passes while the process is stopped.
+void nap(int tenths) {
+  for (int i = 0; i < tenths; ++i) std::this_thread::sleep_for(100ms);
+}
+
+// Ctrl-Z and fg: nobody is at fault when all were stopped for longer than the deadline, be it while
+// rank 0 waits or while it works.
 TEST_F(Processes, TimeInWhichAllWereStoppedDoesNotCount) {
-  // Rank 1 needs two seconds of its own, a nap that is cut short by the stop counting as one.
   const auto be_slow = [](void*, exec::Point point, int) {
-    if (point != exec::Point::kOffered) return;
-    for (int nap = 0; nap < 20; ++nap) std::this_thread::sleep_for(100ms);
+    if (point == exec::Point::kOffered) nap(20);
+  };
+  const auto work_long = [](void*, exec::Point point, int) {
+    if (point == exec::Point::kBeforeDrain) nap(9);
   };
   ProcessRanks ranks;
   std::vector<pid_t> pids;
-  for (int rank = 0; rank < 2; ++rank) {
-    pids.push_back(ranks.start([&](int me) {
-      const Mesh mesh = Mesh::processes(options(me, 2), {{"tp", 2}});
-      const std::vector<float> x(4 * 8, 1), y(8 * 4, 1);
-      std::vector<float> out(8 * 4);
-      const auto weights = Weights::pack(MatrixView<const float>(y.data(), 8, 4));
-      const auto plan =
-          Plan::make(mesh.axis("tp"), {.m = 8, .k = 8, .n_local = {4}}, {.deadline = 4000ms});
-      if (me == 1) plan.state().set_hook({+be_slow, nullptr});
-      all_gather_matmul(plan, MatrixView<const float>(x.data(), 4, 8), weights,
-                        MatrixView<float>(out.data(), 8, 4));
-    }));
+  for (const bool works : {false, true}) {
+    for (int rank = 0; rank < 2; ++rank) {
+      pids.push_back(ranks.start([&, rank, works](int) {
+        ProcessOptions where = options(rank, 2);
+        if (works) where.socket += "_working";
+        const Mesh mesh = Mesh::processes(where, {{"tp", 2}});
+        const std::vector<float> x(4 * 8, 1), y(8 * 4, 1);
+        std::vector<float> out(8 * 4);
+        const auto weights = Weights::pack(MatrixView<const float>(y.data(), 8, 4));
+        const auto plan =
+            Plan::make(mesh.axis("tp"), {.m = 8, .k = 8, .n_local = {4}}, {.deadline = 4000ms});
+        if (rank == 1) plan.state().set_hook({+be_slow, nullptr});
+        if (rank == 0 && works) plan.state().set_hook({+work_long, nullptr});
+        all_gather_matmul(plan, MatrixView<const float>(x.data(), 4, 8), weights,
+                          MatrixView<float>(out.data(), 8, 4));
+      }));
+    }
   }
-  std::this_thread::sleep_for(700ms);
+  std::this_thread::sleep_for(500ms);
   for (const pid_t pid : pids) ::kill(pid, SIGSTOP);
   std::this_thread::sleep_for(4500ms);
   for (const pid_t pid : pids) ::kill(pid, SIGCONT);
