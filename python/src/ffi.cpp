@@ -15,8 +15,6 @@ void bind_ffi(nanobind::module_& module) {
   };
   submodule.attr("instantiate") = handler(ffi::instantiate);
   submodule.attr("execute") = handler(ffi::execute);
-  submodule.attr("state_type_id") = nb::capsule(ffi::Site::type().id);
-  submodule.attr("state_type_info") = nb::capsule(ffi::state_type_info());
   // Of this process, now.
   submodule.def("num_sites", &ffi::Site::num_alive);
   submodule.def("num_open_meetings", [] { return ffi::Meetings::instance().num_open(); });

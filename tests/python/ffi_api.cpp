@@ -38,6 +38,11 @@ SAME_VALUE(kMetadataExtension, XLA_FFI_Extension_Metadata);
 SAME_FUNCTION(kErrorCreate, XLA_FFI_Error_Create);
 SAME_FUNCTION(kErrorMessage, XLA_FFI_Error_GetMessage);
 SAME_FUNCTION(kErrorDestroy, XLA_FFI_Error_Destroy);
+#if XLA_FFI_API_MINOR >= 2
+SAME_FUNCTION(kTypeRegister, XLA_FFI_Type_Register);
+#else
+SAME_FUNCTION(kTypeRegister, XLA_FFI_TypeId_Register);
+#endif
 SAME_FUNCTION(kStateSet, XLA_FFI_State_Set);
 SAME_FUNCTION(kStateGet, XLA_FFI_State_Get);
 SAME_FUNCTION(kFutureCreate, XLA_FFI_Future_Create);
@@ -119,6 +124,12 @@ SAME_PLACE(OUR_STATE_GET, state, XLA_FFI_State_Get_Args, state);
 
 #if XLA_FFI_API_MINOR >= 2
 SAME_SIZE(TypeInfo, XLA_FFI_TypeInfo);
+SAME_PLACE(TypeRegister, name, XLA_FFI_Type_Register_Args, name);
+SAME_PLACE(TypeRegister, type, XLA_FFI_Type_Register_Args, type_id);
+SAME_PLACE(TypeRegister, info, XLA_FFI_Type_Register_Args, type_info);
 SAME_PLACE(TypeInfo, destroy, XLA_FFI_TypeInfo, deleter);
 SAME_PLACE(Metadata, state_type, XLA_FFI_Metadata, state_type_id);
+#else
+SAME_PLACE(TypeRegister, name, XLA_FFI_TypeId_Register_Args, name);
+SAME_PLACE(TypeRegister, type, XLA_FFI_TypeId_Register_Args, type_id);
 #endif

@@ -30,7 +30,7 @@ def test_our_declarations_agree_with_the_headers_of_jaxlib():
     assert run.returncode == 0, run.stderr
 
 
-def run_python(code: str, **environment: str) -> str:
+def run_python(code: str, *arguments: str, **environment: str) -> str:
     """What a fresh Python prints, warnings among it."""
     kept = {
         name: value
@@ -38,7 +38,7 @@ def run_python(code: str, **environment: str) -> str:
         if name not in ("PJRT_NPROC", "XLA_FLAGS", "JAX_NUM_CPU_DEVICES")
     }
     run = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         capture_output=True,
         text=True,
         env={**kept, "JAX_PLATFORMS": "cpu", **environment},
@@ -96,3 +96,42 @@ monitoring.register_event_listener(lambda event, **_: events.append(event.split(
     code = IMPORT + count + CALL + "print('compiled:', events.count('cache_misses'))"
     assert "compiled: 0\n" not in run_python(code, **cached)
     assert "compiled: 0\n" in run_python(code, **cached)
+
+
+SERIALIZE = """
+import pickle, sys
+from jax.experimental import serialize_executable
+call = jax.jit(lambda x, y: cm.all_gather_matmul(x, y, mesh, "tp"))
+place = lambda spec: jax.device_put(
+    np.eye(8, dtype="float32"), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec)))
+x, y = place(("tp", None)), place((None, "tp"))
+"""
+STORE = """
+with open(sys.argv[1], "wb") as file:
+    pickle.dump(serialize_executable.serialize(call.lower(x, y).compile()), file)
+"""
+LOAD = """
+with open(sys.argv[1], "rb") as file:
+    loaded = serialize_executable.deserialize_and_load(*pickle.load(file))
+assert np.array_equal(loaded(x, y), np.eye(8))
+"""
+
+
+def test_an_executable_of_another_process_runs_before_anything_is_lowered(tmp_path):
+    start = IMPORT + CALL.split("out =")[0] + SERIALIZE
+    run_python(start + STORE, str(tmp_path / "executable"), XLA_FLAGS=EIGHT)
+    run_python(start + LOAD, str(tmp_path / "executable"), XLA_FLAGS=EIGHT)
+
+
+def test_an_import_makes_no_devices_and_is_quick():
+    code = """
+import time, jax
+begin = time.process_time()
+import collective_matmul.jax
+print("seconds:", time.process_time() - begin)
+from jax._src import xla_bridge
+print("backends:", xla_bridge.backends_are_initialized())
+"""
+    text = run_python(code, XLA_FLAGS=EIGHT)
+    assert "backends: False\n" in text
+    assert float(text.split("seconds: ")[1].split()[0]) < 2

@@ -4,7 +4,7 @@ from collective_matmul._optional import require
 
 require("jax")  # before what imports it
 
-from collective_matmul.jax._cpu import prepare_pool as _prepare_pool
+from collective_matmul.jax import _cpu
 from collective_matmul.jax._function import all_gather_matmul, all_gather_matmul_local
 from collective_matmul.jax._queries import (
     CostEstimate,
@@ -30,4 +30,5 @@ __all__ = [
     "verify_kernel",
 ]
 
-_prepare_pool()
+_cpu.prepare_pool()
+_cpu.register()

@@ -9,7 +9,6 @@ import functools
 import math
 import os
 import re
-import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -22,11 +21,8 @@ from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul.errors import InvalidArgumentError, UnsupportedError
 
 _TARGET = "collective_matmul_all_gather_matmul"
-_STATE = "collective_matmul_call_site"
 _DTYPES = ("float32", "bfloat16", "float16")
 _ALGORITHMS = (None, "auto", "direct")
-
-_register_lock = threading.Lock()
 
 
 def _num_cores() -> int:
@@ -67,7 +63,9 @@ def prepare_pool() -> None:
         os.environ["PJRT_NPROC"] = str(max(2 * num_devices, _num_cores()))
 
 
-def _warn_of_small_pool(num_devices: int) -> None:
+@functools.cache
+def _warn_of_small_pool() -> None:
+    num_devices = len(jax.devices("cpu"))
     text = os.environ.get("PJRT_NPROC", "")
     num_threads = int(text) if text.isdecimal() else max(_num_cores(), num_devices)
     if num_devices == 1 or num_threads >= 2 * num_devices:
@@ -82,25 +80,11 @@ def _warn_of_small_pool(num_devices: int) -> None:
     )
 
 
-@functools.cache
-def _register_once() -> None:
-    # The client must exist: types are registered with it, and before their handlers.
-    num_devices = len(jax.devices("cpu"))
-    ffi = _core.ffi
-    if hasattr(jax.ffi, "register_ffi_type"):
-        types = {"type_id": ffi.state_type_id, "type_info": ffi.state_type_info}
-        jax.ffi.register_ffi_type(_STATE, types, platform="cpu")
-    else:  # before jax 0.8
-        jax.ffi.register_ffi_type_id(_STATE, ffi.state_type_id, platform="cpu")
-    handlers = {"instantiate": ffi.instantiate, "execute": ffi.execute}
-    jax.ffi.register_ffi_target(_TARGET, handlers, platform="cpu")
-    _warn_of_small_pool(num_devices)
-
-
 def register() -> None:
-    """Registers the handlers with JAX, once. Makes JAX's CPU client if there is none yet."""
-    with _register_lock:
-        _register_once()
+    """Registers the handlers with JAX, also for executables that come from another process. Called
+    when `collective_matmul.jax` is imported; makes no client."""
+    handlers = {"instantiate": _core.ffi.instantiate, "execute": _core.ffi.execute}
+    jax.ffi.register_ffi_target(_TARGET, handlers, platform="cpu")
 
 
 def lower(
@@ -157,7 +141,7 @@ def lower(
             f"all_gather_matmul on CPU devices of {jax.process_count()} processes: CPU devices "
             f"meet within one process"
         )
-    register()
+    _warn_of_small_pool()
     rule = jax.ffi.ffi_lowering(_TARGET)
     return rule(
         ctx,

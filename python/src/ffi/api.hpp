@@ -23,6 +23,7 @@ enum class Function : std::size_t {
   kErrorCreate = 0,
   kErrorMessage = 1,
   kErrorDestroy = 2,
+  kTypeRegister = 5,
   kStateSet = 7,
   kStateGet = 8,
   kFutureCreate = 13,
@@ -141,6 +142,12 @@ struct ErrorMessage {
 struct ErrorDestroy {
   Head head;
   Error* error;
+};
+struct TypeRegister {
+  Head head;
+  Text name;
+  TypeId* type;          // result, or what it must be
+  const TypeInfo* info;  // from 0.2
 };
 struct StateSet1 {  // 0.1
   Head head;

@@ -41,8 +41,12 @@ void multiply(const Site& site, const std::shared_ptr<Meeting>& meeting) {
 }  // namespace
 
 xla::Error* instantiate(xla::CallFrame* frame) {
-  if (xla::answer_metadata(*frame, *Site::type().id)) return nullptr;
   try {
+    // Here rather than by Python: JAX keeps what Python registers until it makes its client, and
+    // then registers handlers before types; the runtime wants the type to be known with its
+    // handler.
+    if (frame->api != nullptr) xla::register_type(*frame->api, Site::type());
+    if (xla::answer_metadata(*frame, *Site::type().id)) return nullptr;
     auto site = std::make_unique<Site>(*frame);
     xla::set_state(*frame, Site::type(), site.get());
     site.release();
@@ -82,11 +86,6 @@ xla::Error* execute(xla::CallFrame* frame) {
     if (site != nullptr) meetings.fail(*site, run, failure);
     return xla::make_error(api, failure);
   }
-}
-
-xla::TypeInfo* state_type_info() {
-  static xla::TypeInfo info = {{sizeof(xla::TypeInfo), nullptr}, Site::type().destroy};
-  return &info;
 }
 
 }  // namespace cmm::python::ffi

@@ -6,6 +6,7 @@
 namespace cmm::python::ffi {
 
 // When an executable is loaded, once per call site: makes its Site (site.hpp has the attributes).
+// Also when it is registered itself, to say what it is.
 xla::Error* instantiate(xla::CallFrame* frame);
 
 // On each device, each time. Operands x_local [m_local, k], right sides, where int32[2]; results
@@ -13,8 +14,5 @@ xla::Error* instantiate(xla::CallFrame* frame);
 // it. Complete once the frame's future is, or on return where there is none. A call that fails does
 // so on every device, with the same error.
 xla::Error* execute(xla::CallFrame* frame);
-
-// How the runtime destroys a Site, from version 0.2 on.
-xla::TypeInfo* state_type_info();
 
 }  // namespace cmm::python::ffi

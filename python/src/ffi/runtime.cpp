@@ -1,7 +1,9 @@
 #include "runtime.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 
@@ -104,6 +106,15 @@ bool answer_metadata(CallFrame& frame, TypeId state_type) {
   return true;
 }
 
+void register_type(const Api& api, const StateType& type) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (type.id->id != 0) return;
+  TypeRegister arguments{
+      .head = {}, .name = {type.name, std::strlen(type.name)}, .type = type.id, .info = type.info};
+  check(api, call(api, Function::kTypeRegister, arguments));
+}
+
 void set_state(const CallFrame& frame, const StateType& type, void* state) {
   const Api& api = *frame.api;
   Error* error = nullptr;
@@ -122,7 +133,7 @@ void set_state(const CallFrame& frame, const StateType& type, void* state) {
                         .context = frame.context,
                         .type = type.id,
                         .state = state,
-                        .destroy = type.destroy};
+                        .destroy = type.info->destroy};
     error = call(api, Function::kStateSet, arguments);
   }
   check(api, error);

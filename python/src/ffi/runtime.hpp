@@ -26,11 +26,13 @@ Error* make_error(const Api& api, const Failure& failure);
 bool answer_metadata(CallFrame& frame, TypeId state_type);
 
 // The state that a call site keeps between instantiation and the end of its executable. The runtime
-// owns it once set. Both throw std::runtime_error with the runtime's reason.
+// owns it once set. These throw std::runtime_error with the runtime's reason.
 struct StateType {
-  TypeId* id;
-  void (*destroy)(void* state);
+  const char* name;
+  TypeId* id;            // 0 until the runtime has given it one
+  const TypeInfo* info;  // how it is destroyed
 };
+void register_type(const Api& api, const StateType& type);  // does nothing but the first time
 void set_state(const CallFrame& frame, const StateType& type, void* state);
 void* get_state(const CallFrame& frame, const StateType& type);
 

@@ -68,7 +68,9 @@ void check(const char* name, const xla::Buffer& buffer, DType dtype, const Exten
 
 xla::StateType Site::type() {
   static xla::TypeId id{0};
-  return {&id, [](void* site) { delete static_cast<Site*>(site); }};
+  static const xla::TypeInfo info = {{sizeof(xla::TypeInfo), nullptr},
+                                     [](void* site) { delete static_cast<Site*>(site); }};
+  return {"collective_matmul_call_site", &id, &info};
 }
 
 int Site::num_alive() { return num_alive_sites.load(std::memory_order_relaxed); }
