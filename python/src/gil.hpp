@@ -1,7 +1,7 @@
-// The GIL during a call of a rank.
+// The GIL during a call of the library.
 #pragma once
 
-#include <Python.h>
+#include <nanobind/nanobind.h>
 
 #include <atomic>
 #include <chrono>
@@ -70,6 +70,10 @@ class Released {
  private:
   PyThreadState* thread_;
 };
+
+// For every binding that may take long: nanobind's own guard knows nothing of the interpreter's
+// end.
+using WithoutGil = nanobind::call_guard<Released>;
 
 // Releases the GIL while it lives, as Released does, and takes it back faster
 // where ranks are threads: they return from a call at the same time, and each needs the GIL for

@@ -23,7 +23,6 @@ namespace {
 
 namespace nb = nanobind;
 using nb::literals::operator"" _a;
-using WithoutGil = nb::call_guard<Released>;
 
 // A matrix that Python owns: the package builds one from an array and keeps the array alive as long
 // as the module may look at it. Strides count elements.

@@ -41,7 +41,6 @@ const char* kept(const std::string& text) {
 }  // namespace
 
 void bind_ranks(nb::module_& module) {
-  using WithoutGil = nb::call_guard<Released>;
   const double usual = seconds_of(kDefaultDeadline);
   module.attr("default_deadline_seconds") = usual;
   module.attr("MAX_RANKS") = kMaxRanks;

@@ -11,6 +11,7 @@
 
 #include "cmm/simulate.hpp"
 #include "cmm/tpu.hpp"
+#include "gil.hpp"
 #include "module.hpp"
 
 namespace cmm::python {
@@ -18,7 +19,6 @@ namespace {
 
 namespace nb = nanobind;
 using nb::literals::operator"" _a;
-using Released = nb::call_guard<nb::gil_scoped_release>;
 
 // What is asked of ranks that need not exist, whatever the machine.
 struct SimulatedProblem {
@@ -93,7 +93,7 @@ void bind_ranks_simulation(nb::module_& module) {
       "problem"_a, "num_hosts"_a, nb::kw_only(),
       "bytes_per_second"_a = usual.network.bytes_per_second,
       "latency_seconds"_a = usual.network.latency_seconds, "rank_flops"_a = usual.rank_flops,
-      "memory_bytes_per_second"_a = usual.memory_bytes_per_second, Released());
+      "memory_bytes_per_second"_a = usual.memory_bytes_per_second, WithoutGil());
   module.def(
       "simulate_slice",
       [](const SimulatedProblem& problem, const std::string& chip, const std::vector<int>& slice,
@@ -104,7 +104,7 @@ void bind_ranks_simulation(nb::module_& module) {
                            .chips = slice.empty() ? tpu::usual_slice(it, problem.num_ranks) : slice,
                            .num_hosts = num_hosts});
       },
-      "problem"_a, "chip"_a, "slice"_a, "num_hosts"_a, Released());
+      "problem"_a, "chip"_a, "slice"_a, "num_hosts"_a, WithoutGil());
 }
 
 void bind_kernel_simulation(nb::module_& module) {
@@ -155,7 +155,7 @@ void bind_kernel_simulation(nb::module_& module) {
                               .timeline = timeline});
       },
       "problem"_a, "chip"_a, "options"_a, "slice"_a, "copy_bytes_per_second"_a, "num_candidates"_a,
-      "seed"_a, "timeline"_a, Released());
+      "seed"_a, "timeline"_a, WithoutGil());
 }
 
 void bind_verdicts(nb::module_& module) {
@@ -184,7 +184,7 @@ void bind_verdicts(nb::module_& module) {
       },
       "problem"_a, "chip"_a, "options"_a, "seed"_a = usual.seed,
       "num_interleavings"_a = usual.num_interleavings, "mutant"_a = nb::none(),
-      "as_emitted"_a = false, Released());
+      "as_emitted"_a = false, WithoutGil());
 }
 
 }  // namespace

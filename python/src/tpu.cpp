@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cmm/tpu.hpp"
+#include "gil.hpp"
 #include "module.hpp"
 
 namespace cmm::python {
@@ -19,7 +20,6 @@ namespace {
 
 namespace nb = nanobind;
 using nb::literals::operator"" _a;
-using Released = nb::call_guard<nb::gil_scoped_release>;
 
 // Element types go by the names that JAX has for them.
 const char* jax_name(tpu::Element element) {
@@ -154,19 +154,19 @@ void bind_tpu(nb::module_& parent) {
       [](const tpu::Problem& problem, const std::string& chip, const tpu::KernelOptions& options) {
         return tpu::custom_call(problem, tpu::chip(chip), options);
       },
-      "problem"_a, "chip"_a, "options"_a, Released());
+      "problem"_a, "chip"_a, "options"_a, WithoutGil());
   module.def(
       "describe",
       [](const tpu::Problem& problem, const std::string& chip, const tpu::KernelOptions& options) {
         return tpu::describe(problem, device_of(chip), options);
       },
-      "problem"_a, "chip"_a, "options"_a, Released());
+      "problem"_a, "chip"_a, "options"_a, WithoutGil());
   module.def(
       "vmem_estimate_bytes",
       [](const tpu::Problem& problem, const std::string& chip, const tpu::KernelOptions& options) {
         return tpu::vmem_estimate_bytes(problem, device_of(chip), options);
       },
-      "problem"_a, "chip"_a, "options"_a, Released());
+      "problem"_a, "chip"_a, "options"_a, WithoutGil());
   module.def(
       "tuned_block_sizes",
       [](const tpu::Problem& problem, const std::string& chip) {

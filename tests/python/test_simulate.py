@@ -5,6 +5,7 @@ import html
 import json
 import os
 import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -144,3 +145,41 @@ def test_extents_of_numpy_are_taken():
     given = {"m": 256, "k": 1024, "n": 8192, "devices": 8}
     of_numpy = {name: np.int64(extent) for name, extent in given.items()}
     assert cmm.tpu.simulate(**of_numpy).seconds == cmm.tpu.simulate(**given).seconds
+
+
+# What is in a module goes while the interpreter ends, and takes its time here.
+ENDS_DURING_CALLS = """
+import threading, time
+import collective_matmul.numpy as cmm
+import collective_matmul.tpu as tpu
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.5)
+
+late = Late()
+begun = threading.Barrier(5)
+
+def repeat(function, **arguments):
+    function(**arguments)
+    begun.wait()
+    while True:
+        function(**arguments)
+
+shape = dict(m=256, k=512, n=512)
+for function, arguments in (
+    (cmm.simulate, dict(shape, ranks=8)),
+    (cmm.simulate, dict(shape, ranks=8, chip="v6e")),
+    (tpu.simulate, dict(m=256, k=512, n=2048, devices=4)),
+    (tpu.verify, dict(m=32, k=128, n=256, devices=2, num_interleavings=1)),
+):
+    threading.Thread(target=repeat, args=(function,), kwargs=arguments, daemon=True).start()
+begun.wait()
+"""
+
+
+def test_a_program_may_end_while_its_daemons_simulate():
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDS_DURING_CALLS], capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
