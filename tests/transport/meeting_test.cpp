@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "base/text.hpp"
 #include "cmm/error.hpp"
@@ -197,13 +198,28 @@ TEST_F(Meeting, ARankThatAttachesNothingIsNamedAtTheDeadline) {
   for (const int rank : {0, 2}) {
     ranks_.start([this, rank](int) {
       const std::string text = text_of_error(
-          [&] { meet_at(address_, request_of(rank, 3), Deadline(rank == 0 ? 300ms : kLimit)); });
+          [&] { meet_at(address_, request_of(rank, 3), Deadline(rank == 0 ? 2s : kLimit)); });
       EXPECT_NE(text.find("rank 1 has not mapped the memory"), std::string::npos) << text;
     });
   }
   const UniqueFd silent = connect();
   const Message message = ask_of(1, 3);
   send_message(silent.get(), &message, sizeof message);
+  expect_all_well();
+}
+
+// Held up from before its deadline until long after it, it still tells itself who is missing.
+TEST_F(Meeting, RankZeroThatIsHeldUpAtItsDeadlineNamesTheRankThatIsMissing) {
+  ranks_.start([this](int) {
+    const std::string text =
+        text_of_error([&] { meet_at(address_, request_of(0, 2), Deadline(300ms)); });
+    EXPECT_NE(text.find("rank 1 has not come"), std::string::npos) << text;
+  });
+  connect();  // rank 0 listens, and waits
+  ranks_.kill(0, SIGSTOP);
+  ranks_.await_stop(0);
+  std::this_thread::sleep_for(500ms);  // no condition: time itself is the point
+  ranks_.kill(0, SIGCONT);
   expect_all_well();
 }
 

@@ -51,12 +51,14 @@ class Rank {
   void send(const Message& message);
   Answer receive(Kind expected);
   void wait(bool to_send);
+  [[noreturn]] void give_up() const;
 
   const Line line_;
   const MeetRequest& request_;
   const Deadline deadline_;
   const Deadline patience_;
   const std::uint64_t nonce_;
+  bool last_look_ = false;  // patience had ended before it
 };
 
 Message Rank::message(Kind kind) const {
@@ -68,13 +70,19 @@ Message Rank::message(Kind kind) const {
   return result;
 }
 
+// Between two looks at what has been said. A process that was held up longer than its patience
+// lasts looks once more: it may have been told meanwhile, or be the one who tells.
 void Rank::wait(bool to_send) {
+  if (last_look_) give_up();
   if (line_.server != nullptr) line_.server->serve();
   Waited waited = {.readable = {line_.socket}, .writable = to_send ? line_.socket : -1};
   if (line_.server != nullptr) waited.readable.push_back(line_.server->descriptor());
   wait_for_any(waited, patience_, kPollMs);
+  last_look_ = patience_.expired();
   if (line_.server != nullptr) line_.server->serve();
-  if (!patience_.expired()) return;
+}
+
+void Rank::give_up() const {
   const Failure silent = {
       ErrorCode::kDeadline, -1,
       cat("rank ", request_.rank, " waited ", deadline_.limit_ms(),
@@ -103,6 +111,7 @@ void Rank::send(const Message& sent) {
 Rank::Answer Rank::receive(Kind expected) {
   std::vector<char> bytes(sizeof(Message) +
                           static_cast<std::size_t>(request_.num_ranks) * sizeof(Process));
+  last_look_ = false;
   for (;;) {
     Received received = receive_message(line_.socket, bytes.data(), bytes.size());
     if (received.state == Received::State::kNothing) {
