@@ -29,7 +29,8 @@ function(cmm_layer name)
 endfunction()
 
 # cmm_test(NAME LABEL label TIMEOUT seconds SOURCES...): a GoogleTest program, run as one test.
-# Target tests_<label> builds all of one label; a label not listed here is an error.
+# Target tests_<label> builds all of one label; a label not listed here is an error. Tests that may
+# take long start first (COST), so that none of them is left to run alone at the end.
 if(CMM_TESTS)
   foreach(label unit ranks procs mpi tpu aot cli long)
     add_custom_target(tests_${label})
@@ -48,7 +49,7 @@ function(cmm_test name)
                           "TSAN_OPTIONS=allocator_may_return_null=1")
   endif()
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT}
-                                          ENVIRONMENT "${sanitizer_options}")
+                                          COST ${arg_TIMEOUT} ENVIRONMENT "${sanitizer_options}")
   add_dependencies(tests_${arg_LABEL} ${name})
 endfunction()
 
