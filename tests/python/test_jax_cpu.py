@@ -409,7 +409,8 @@ def test_deadlines_that_pass_while_devices_come():
             try:
                 outs = jax.block_until_ready(call(x, ys))
             except jax.errors.JaxRuntimeError as error:
-                assert "have not come" in str(error)
+                # That devices have not come, or, where all have, that other calls keep the cores.
+                assert "DEADLINE_EXCEEDED: collective_matmul: " in str(error)
                 continue
             for i in (0, 23):
                 assert_is_product(outs[i], x + np.float32(i), ys[i])
