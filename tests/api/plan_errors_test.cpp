@@ -124,11 +124,8 @@ TEST(PlanErrors, ARankThatNeverComesIsNamedAtTheDeadline) {
   const Messages messages = run_and_catch(
       3,
       [](const Axis& axis) {
-        if (axis.rank() == 2) {
-          std::this_thread::sleep_for(1500ms);
-          return;
-        }
-        Plan::make(axis, {.m = 1, .k = 1, .n_local = {1}}, {.deadline = 500ms});
+        if (axis.rank() == 2) return test::wait_until_dead(axis);
+        Plan::make(axis, {.m = 1, .k = 1, .n_local = {1}}, {.deadline = 1000ms});
       },
       &codes);
   EXPECT_EQ(messages[0], messages[1]);

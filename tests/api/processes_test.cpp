@@ -1,7 +1,6 @@
 // Meshes whose ranks are processes: launched, by a socket, and what can go wrong on the way.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/stat.h>
 
 #include <csignal>
@@ -13,6 +12,7 @@
 #include "base/deadline.hpp"
 #include "cmm/cmm.hpp"
 #include "support/count_resources.hpp"
+#include "support/notices.hpp"
 #include "support/process_ranks.hpp"
 #include "transport/transport.hpp"
 
@@ -172,11 +172,18 @@ TEST_F(Processes, ANewMeshCanBeMadeAfterAFailure) {
   });
 }
 
-// Rank 0 would multiply for seconds with the rows it has when rank 1 dies.
+// Rank 0 goes on with the rows it has once rank 1 is dead, and looks after each claim of some ten.
 TEST_F(Processes, ADeathIsNoticedWhileTheOthersMultiply) {
   constexpr std::int64_t kRows = 300, kK = 8, kN = 8192;
-  const auto nap = [](void*, exec::Point point, int) {
-    if (point == exec::Point::kClaimed) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  struct Claims {
+    test::Notices dead;
+    int count = 0;
+  } claims;
+  const auto nap = [](void* context, exec::Point point, int) {
+    if (point != exec::Point::kClaimed) return;
+    auto& of = *static_cast<Claims*>(context);
+    if (++of.count == 1) of.dead.await();
+    std::this_thread::sleep_for(30ms);  // looks are 20 ms apart at least
   };
   const auto die = [](void*, exec::Point point, int) {
     if (point == exec::Point::kOffered) ::kill(::getpid(), SIGKILL);
@@ -186,9 +193,9 @@ TEST_F(Processes, ADeathIsNoticedWhileTheOthersMultiply) {
     const std::vector<float> x(kRows * kK, 1), y(kK * kN, 1);
     std::vector<float> out(2 * kRows * kN);
     const auto weights = Weights::pack(MatrixView<const float>(y.data(), kK, kN));
-    const auto plan = Plan::make(mesh.axis("tp"), {.m = 2 * kRows, .k = kK, .n_local = {kN}});
-    plan.state().set_hook({rank == 0 ? +nap : +die, nullptr});
-    const auto begin = std::chrono::steady_clock::now();
+    const auto plan =
+        Plan::make(mesh.axis("tp"), {.m = 2 * kRows, .k = kK, .n_local = {kN}}, {.threads = 1});
+    plan.state().set_hook({rank == 0 ? +nap : +die, &claims});
     try {
       all_gather_matmul(plan, MatrixView<const float>(x.data(), kRows, kK), weights,
                         MatrixView<float>(out.data(), 2 * kRows, kN));
@@ -197,34 +204,33 @@ TEST_F(Processes, ADeathIsNoticedWhileTheOthersMultiply) {
       EXPECT_EQ(error.code(), ErrorCode::kPeerFailed);
       EXPECT_EQ(error.rank(), 1) << error.what();
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500));
+    EXPECT_LE(claims.count, 3);
   };
   ProcessRanks ranks;
   for (int rank = 0; rank < 2; ++rank) ranks.start(body);
+  ranks.await_end(1);
+  claims.dead.give();
   const std::vector<test::RankEnd> ends = ranks.wait(kLimit);
   EXPECT_TRUE(test::ended_well(ends[0])) << ends[0].failures;
   EXPECT_EQ(ends[1].signal, SIGKILL);
 }
 
 // In tenths of a second, since what is left of a sleep passes while the process is stopped.
-void nap(int tenths) {
-  for (int i = 0; i < tenths; ++i) std::this_thread::sleep_for(100ms);
+template <exec::Point kPoint, int kTenths>
+void be_busy(void* context, exec::Point point, int) {
+  if (point != kPoint) return;
+  static_cast<test::Notices*>(context)->give();
+  for (int i = 0; i < kTenths; ++i) std::this_thread::sleep_for(100ms);
 }
 
 // Ctrl-Z and fg: nobody is at fault when all were stopped for longer than the deadline, be it while
 // rank 0 waits or while it works.
 TEST_F(Processes, TimeInWhichAllWereStoppedDoesNotCount) {
-  const auto be_slow = [](void*, exec::Point point, int) {
-    if (point == exec::Point::kOffered) nap(20);
-  };
-  const auto work_long = [](void*, exec::Point point, int) {
-    if (point == exec::Point::kBeforeDrain) nap(9);
-  };
+  test::Notices busy;
   ProcessRanks ranks;
-  std::vector<pid_t> pids;
   for (const bool works : {false, true}) {
     for (int rank = 0; rank < 2; ++rank) {
-      pids.push_back(ranks.start([&, rank, works](int) {
+      ranks.start([&, rank, works](int) {
         ProcessOptions where = options(rank, 2);
         if (works) where.socket += "_working";
         const Mesh mesh = Mesh::processes(where, {{"tp", 2}});
@@ -233,17 +239,20 @@ TEST_F(Processes, TimeInWhichAllWereStoppedDoesNotCount) {
         const auto weights = Weights::pack(MatrixView<const float>(y.data(), 8, 4));
         const auto plan =
             Plan::make(mesh.axis("tp"), {.m = 8, .k = 8, .n_local = {4}}, {.deadline = 4000ms});
-        if (rank == 1) plan.state().set_hook({+be_slow, nullptr});
-        if (rank == 0 && works) plan.state().set_hook({+work_long, nullptr});
+        if (rank == 1) plan.state().set_hook({&be_busy<exec::Point::kOffered, 15>, &busy});
+        if (rank == 0 && works) {
+          plan.state().set_hook({&be_busy<exec::Point::kBeforeDrain, 9>, &busy});
+        }
         all_gather_matmul(plan, MatrixView<const float>(x.data(), 4, 8), weights,
                           MatrixView<float>(out.data(), 8, 4));
-      }));
+      });
     }
   }
-  std::this_thread::sleep_for(500ms);
-  for (const pid_t pid : pids) ::kill(pid, SIGSTOP);
+  busy.await(3);
+  std::this_thread::sleep_for(100ms);  // rank 0 that waits has come to it
+  for (int i = 0; i < 4; ++i) ranks.kill(i, SIGSTOP);
   std::this_thread::sleep_for(4500ms);
-  for (const pid_t pid : pids) ::kill(pid, SIGCONT);
+  for (int i = 0; i < 4; ++i) ranks.kill(i, SIGCONT);
   for (const test::RankEnd& end : ranks.wait(kLimit)) {
     EXPECT_TRUE(test::ended_well(end)) << end.failures;
   }
@@ -386,7 +395,7 @@ TEST_F(Disagreements, ARankThatComesTwice) {
 
 TEST_F(Disagreements, ARankThatDoesNotCome) {
   ProcessOptions first = options(0, 3), second = options(1, 3);
-  first.deadline = 300ms;
+  first.deadline = 2s;  // to which rank 1 comes
   const auto texts = told({first, second}, {{{"tp", 3}}}, ErrorCode::kDeadline);
   expect_contains(texts[0], "rank 2 has not come");
 }
@@ -419,15 +428,14 @@ TEST_F(Processes, AnotherTokenIsRefusedAndTheRightOneStillComesIn) {
 }
 
 TEST_F(Processes, ADeadSocketIsReplacedAndAnythingElseIsLeftAlone) {
-  const auto solo = [&] {
-    ProcessOptions mine = options(0, 2);
-    mine.deadline = 50ms;
-    Mesh::processes(mine, {{"tp", 2}});
+  const auto solo = [&] { Mesh::processes(options(0, 2), {{"tp", 2}}); };
+  const auto solo_for_a_while = [&] {
+    Mesh::processes({.socket = path(), .rank = 0, .num_ranks = 2, .deadline = 50ms}, {{"tp", 2}});
   };
   // Rank 0 of a job is killed while it waits.
   {
     ProcessRanks ranks;
-    ranks.start([&](int) { Mesh::processes(options(0, 2), {{"tp", 2}}); });
+    ranks.start([&](int) { solo(); });
     const Deadline deadline(kLimit);
     while (!std::filesystem::exists(path()) && !deadline.expired()) usleep(1000);
     struct stat status = {};
@@ -438,7 +446,7 @@ TEST_F(Processes, ADeadSocketIsReplacedAndAnythingElseIsLeftAlone) {
     ranks.wait(kLimit);
   }
   EXPECT_TRUE(std::filesystem::exists(path()));
-  expect_contains(error_of(ErrorCode::kDeadline, solo), "rank 1 has not come");
+  expect_contains(error_of(ErrorCode::kDeadline, solo_for_a_while), "rank 1 has not come");
   EXPECT_FALSE(std::filesystem::exists(path()));
 
   ::close(open(path().c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cmm/cmm.hpp"
+#include "transport/transport.hpp"
 
 namespace cmm::test {
 
@@ -27,6 +30,16 @@ inline Messages run_and_catch(int num_ranks, const std::function<void(const Axis
     }
   });
   return messages;
+}
+
+// Returns once a peer has failed the axis, however late it comes to its deadline.
+inline void wait_until_dead(const Axis& axis) {
+  try {
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      axis.endpoint().check_alive();
+    }
+  } catch (const Error&) {
+  }
 }
 
 inline void expect_all(const Messages& messages, const std::string& expected) {

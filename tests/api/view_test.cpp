@@ -207,7 +207,7 @@ TEST(View, IsNotTouchedAfterADeadline) {
   const test::Messages messages = test::run_and_catch(2, [&](const Axis& axis) {
     const Plan plan =
         Plan::make(axis, {.m = 60, .k = ShortLivedY::kK, .n_local = {ShortLivedY::kN}},
-                   {.threads = 2, .deadline = std::chrono::milliseconds(100)});
+                   {.threads = 2, .deadline = std::chrono::milliseconds(1000)});
     if (axis.rank() == 1) {  // never calls
       while (!over.load()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       return;
@@ -226,7 +226,7 @@ TEST(View, IsNotTouchedAfterADeadline) {
       throw;
     }
   });
-  EXPECT_NE(messages[0].find("waited 100 ms"), std::string::npos) << messages[0];
+  EXPECT_NE(messages[0].find("waited 1000 ms"), std::string::npos) << messages[0];
 }
 
 std::string message_of(const std::function<void()>& make, ErrorCode code) {
