@@ -26,12 +26,14 @@ std::vector<Chip> read_chips(const std::string& path);
 // The library's own data file: every constant with its unit and its source, in JSON.
 std::string chips_text();
 
-inline constexpr int kMaxDevices = 4096;  // of a problem's mesh
+inline constexpr int kMaxDevices = 4096;                // of a problem's mesh
+inline constexpr std::int64_t kMaxExtent = 2147483647;  // a kernel counts in 32 bits
 
 // out [m, n / P] on each device = all_gather(x) [m, k] · y [k, n / P], for one or more right sides.
 struct Problem {
   std::vector<int> mesh = {8};  // devices, row-major; at most kMaxDevices
   int axis = 0;                 // of the mesh, along which x is gathered
+  // Extents are at most kMaxExtent each.
   std::int64_t m = 0;  // of all devices; the last ones hold fewer rows where P does not divide it
   std::int64_t k = 0;
   std::vector<std::int64_t> n;  // of all devices, of each right side; multiples of P

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from collective_matmul import _core
+from collective_matmul._arguments import Int32, checked
 from collective_matmul._dtypes import dtype_name
 from collective_matmul._results import copied, percent_text, seconds_text, table, timeline_of
 from collective_matmul.errors import InvalidArgumentError
@@ -87,18 +88,19 @@ class RankSimulation:
         )
 
 
+@checked
 def simulate(
     *,
     m: int,
     k: int,
     n: int,
-    ranks: int,
+    ranks: Int32,
     dtype: Any = "bf16",
-    hosts: int | None = None,
+    hosts: Int32 | None = None,
     chip: str | None = None,
-    slice: Sequence[int] = (),
+    slice: Sequence[Int32] = (),
     algorithm: str = "auto",
-    pieces: int = 0,
+    pieces: Int32 = 0,
     timeline: bool = False,
     bytes_per_second: float | None = None,
     latency_seconds: float | None = None,

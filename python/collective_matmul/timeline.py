@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 
 from collective_matmul import _core
+from collective_matmul._arguments import checked
 from collective_matmul.errors import InvalidArgumentError
 
 __all__ = ["Timeline"]
@@ -24,6 +25,7 @@ class Timeline:
         """Trace Event Format, JSON, which ui.perfetto.dev and chrome://tracing open."""
         return self._core.trace()
 
+    @checked
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the page where the name ends in .html, the trace where it ends in .json.
 

@@ -5,12 +5,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
-import numpy as np
-
 from collective_matmul import _core
+from collective_matmul._arguments import Int32, UInt64, checked
+from collective_matmul._dtypes import numpy_name
 from collective_matmul._results import copied, percent_text, seconds_text, table, timeline_of
 from collective_matmul.timeline import Timeline
 
@@ -130,26 +129,27 @@ class Verification:
         )
 
 
+@checked
 def simulate(
     *,
     m: int,
     k: int,
     n: int | Sequence[int],
-    devices: int | Sequence[int] = 8,
-    axis: int = 0,
+    devices: Int32 | Sequence[Int32] = 8,
+    axis: Int32 = 0,
     dtype: Any = "bfloat16",
     out_dtype: Any = None,
     rhs_transpose: bool = False,
     gathered: bool = False,
     chip: str = "v6e",
-    slice: Sequence[int] = (),
+    slice: Sequence[Int32] = (),
     schedule: str = "auto",
     bn: int = 0,
     bk: int = 0,
     parameters: str = "",
     copy_bytes_per_second: float = 0,
-    num_candidates: int = 0,
-    seed: int = 1,
+    num_candidates: Int32 = 0,
+    seed: UInt64 = 1,
     timeline: bool = False,
 ) -> Simulation:
     """How long the kernels take, by a model of the chip. All schedules are timed side by side.
@@ -198,13 +198,14 @@ def simulate(
     )
 
 
+@checked
 def verify(
     *,
     m: int,
     k: int,
     n: int | Sequence[int],
-    devices: int | Sequence[int] = 8,
-    axis: int = 0,
+    devices: Int32 | Sequence[Int32] = 8,
+    axis: Int32 = 0,
     dtype: Any = "bfloat16",
     out_dtype: Any = None,
     rhs_transpose: bool = False,
@@ -214,9 +215,9 @@ def verify(
     bn: int = 0,
     bk: int = 0,
     parameters: str = "",
-    num_interleavings: int = 32,
-    seed: int = 1,
-    mutant: int | None = None,
+    num_interleavings: Int32 = 32,
+    seed: UInt64 = 1,
+    mutant: Int32 | None = None,
 ) -> Verification:
     """Runs a kernel on virtual devices and compares every bit of its results.
 
@@ -263,17 +264,17 @@ def _problem(
     gathered: bool,
 ) -> _core.tpu.Problem:
     return _core.tpu.Problem(
-        mesh=[devices] if isinstance(devices, Integral) else list(devices),
+        mesh=[devices] if isinstance(devices, int) else list(devices),
         axis=axis,
         m=m,
         k=k,
-        n=[n] if isinstance(n, Integral) else list(n),
-        dtype=_name(dtype),
-        out_dtype=None if out_dtype is None else _name(out_dtype),
+        n=[n] if isinstance(n, int) else list(n),
+        dtype=_name(dtype, "dtype"),
+        out_dtype=None if out_dtype is None else _name(out_dtype, "out_dtype"),
         rhs_transpose=rhs_transpose,
         gathered=gathered,
     )
 
 
-def _name(dtype: Any) -> str:
-    return dtype if isinstance(dtype, str) else np.dtype(dtype).name
+def _name(dtype: Any, what: str) -> str:
+    return dtype if isinstance(dtype, str) else numpy_name(dtype, what)

@@ -44,7 +44,16 @@ void check_bytes(const char* operand, std::int64_t rows, std::int64_t cols, int 
   }
 }
 
+void check_extent(const char* name, std::int64_t extent) {
+  if (extent > kMaxExtent) {
+    refuse(cat(name, " is ", extent, "; a kernel counts in 32 bits, up to ", kMaxExtent));
+  }
+}
+
 void check_extents(const Problem& problem) {
+  check_extent("m", problem.m);
+  check_extent("k", problem.k);
+  for (const std::int64_t n : problem.n) check_extent("n", n);
   if (problem.m < 1) refuse(cat("m is ", problem.m, "; give at least one row of x"));
   if (problem.k < 1) refuse(cat("k is ", problem.k, "; give at least one column of x"));
   if (problem.n.empty()) refuse("there is no right side; give n of at least one");

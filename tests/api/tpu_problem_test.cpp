@@ -44,8 +44,18 @@ TEST(TpuProblem, NamesTheExtentThatIsWrong) {
   EXPECT_EQ(refusal([](Problem& p) { p.n = {0}; }),
             "n is 0; y is split by columns over 8 devices, so n must be a multiple of 8, as 8");
   EXPECT_NE(refusal([](Problem& p) {
-              p.m = p.k = 4'000'000'000;
-            }).find("x [m, k] = [4000000000, 4000000000] has more than"),
+              p.m = p.k = 2'000'000'000;
+            }).find("x [m, k] = [2000000000, 2000000000] has more than"),
+            std::string::npos);
+  for (const auto extent : {&Problem::m, &Problem::k}) {
+    EXPECT_NE(refusal([&](Problem& p) {
+                p.*extent = std::int64_t{1} << 40;
+              }).find(" is 1099511627776; a kernel counts in 32 bits, up to 2147483647"),
+              std::string::npos);
+  }
+  EXPECT_NE(refusal([](Problem& p) {
+              p.n = {800, 8'000'000'000};
+            }).find("n is 8000000000; a"),
             std::string::npos);
 }
 

@@ -240,9 +240,9 @@ def test_memory_that_peers_read_in_place_outlives_its_mesh():
     assert cmm.Mesh.threads(1)[0].empty((0, 5)).size == 0
     with pytest.raises(InvalidArgumentError, match="dtype is"):
         cmm.Mesh.threads(1)[0].empty((3, 5), np.int32)
-    with pytest.raises(InvalidArgumentError, match=r"shape is \(-3, 5\)"):
+    with pytest.raises(InvalidArgumentError, match=r"shape is \[-3, 5\]"):
         cmm.Mesh.threads(1)[0].empty((-3, 5))
-    with pytest.raises(OutOfMemoryError, match=r"shape is \(1099511627776, 1099511627776\)"):
+    with pytest.raises(OutOfMemoryError, match=r"shape is \[1099511627776, 1099511627776\]"):
         cmm.Mesh.threads(1)[0].empty((2**40, 2**40))
 
 

@@ -68,14 +68,17 @@ def mistakes(rank):
     refuses("bias 0 is a float; it must be a tensor", x, [w], bias=[3.0])
     refuses("bias 0 is on meta and x on cpu", x, [w], bias=[torch.ones(3, device="meta")])
     refuses("x has layout torch.sparse_coo", x.to_sparse(), [w])
-    refuses("threads is 2.5; it must be None or an int", x, [w], threads=2.5)
-    refuses("algorithm is None; it must be a name", x, [w], algorithm=None)
+    refuses("threads is 2.5; it must be an integer of 32 bits", x, [w], threads=2.5)
+    refuses("threads is 10{30}; it must be", x, [w], threads=10**30)
+    refuses("threads is True; it must be", x, [w], threads=True)
+    refuses("algorithm is None; it must be a str", x, [w], algorithm=None)
     refuses("deadline_seconds is 'x'; it must be a number", x, [w], deadline="x")
     refuses("return_A is 1; it must be True or False", x, [w], return_A=1)
-    refuses("gather_dim is '0'; it must be an int", x, [w], gather_dim="0")
-    refuses("activation has 3, which must be a name", x, [w], activation=[3])
-    refuses("rows has 2.0, which must be an int", x, [w], rows=[2.0, 2.0])
-    refuses("out_dtype is 'f32'; it must be None or a torch.dtype", x, [w], out_dtype="f32")
+    refuses("gather_dim is '0'; it must be an integer", x, [w], gather_dim="0")
+    refuses(r"activation is \[3\]; it must be a str or a list, each a str", x, [w], activation=[3])
+    refuses(r"rows is \[2.0, 2.0\]; it must be a list, each an integer", x, [w], rows=[2.0, 2.0])
+    refuses("rows is .*; it must be a list, each an integer", x, [w], rows=[2, 10**30])
+    refuses("out_dtype is 'f32'; it must be dtype", x, [w], out_dtype="f32")
     refuses(r"x is \[16\]; it must have two", x[0], [w])
     refuses("gather_dim is 1 and x has 2 dim.* not the last", x, [w], gather_dim=1)
     refuses("gather_dim is 2", x, [w], gather_dim=2)
@@ -94,8 +97,10 @@ def mistakes(rank):
     refuses("there is no process group 'none'", x, [w], group="none")
     with pytest.raises(InvalidArgumentError, match="dtype is torch.int32"):
         cmt.empty(2, 2, dtype=torch.int32)
-    with pytest.raises(InvalidArgumentError, match=r"shape is \(\(2, 2\),\)"):
+    with pytest.raises(InvalidArgumentError, match=r"shape is \(2, 2\); it must be an integer"):
         cmt.empty((2, 2))
+    with pytest.raises(InvalidArgumentError, match="transposed is 1; it must be True or False"):
+        cmt.pack(w, transposed=1)
     with pytest.raises(InvalidArgumentError, match=r"weight is \[3\]"):
         cmt.pack(torch.ones(3))
     with pytest.raises(InvalidArgumentError, match=r"bias is \[16\] and weight \[16, 3\]"):

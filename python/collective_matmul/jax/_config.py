@@ -11,7 +11,9 @@ import jax
 import jax.numpy as jnp
 
 from collective_matmul import _core
+from collective_matmul._arguments import Int32, checked
 from collective_matmul._deadline import DEADLINE_SECONDS
+from collective_matmul._dtypes import numpy_name
 from collective_matmul.errors import InvalidArgumentError
 
 ACTIVATIONS = ("none", "relu", "gelu_tanh", "gelu_erf", "silu")
@@ -93,33 +95,48 @@ class Config:
         }
 
 
+@checked
 def make_config(
     mesh: jax.sharding.Mesh | jax.sharding.AbstractMesh,
     axis_name: str,
     num_right_sides: int,
     *,
+    collective_id: Int32 | None = 0,
+    bn: int | None = None,
+    bk: int | None = None,
+    rhs_transpose: bool = False,
+    algorithm: str | None = None,
+    return_gathered: bool = False,
     activation: str | Sequence[str] | None = None,
+    swiglu: bool = False,
     out_dtype: jax.typing.DTypeLike | None = None,
-    **fields: Any,
+    chip: str | None = None,
+    deadline_seconds: float = DEADLINE_SECONDS,
+    debug: bool = False,
 ) -> Config:
     """The config of a call on ``mesh``, with what has many spellings brought into one.
 
     Raises:
         InvalidArgumentError: an option has no such value.
     """
-    if not isinstance(mesh, (jax.sharding.Mesh, jax.sharding.AbstractMesh)):
-        raise InvalidArgumentError(f"mesh is {mesh!r}; give a jax.sharding.Mesh")
-    if not isinstance(axis_name, str):
-        raise InvalidArgumentError(f"axis_name is {axis_name!r}; give the name of one axis")
     if isinstance(activation, str):
         activation = [activation] * num_right_sides
     config = Config(
         mesh_axes=tuple(mesh.shape.items()),
         axis_name=axis_name,
+        collective_id=collective_id,
+        bn=bn,
+        bk=bk,
+        rhs_transpose=rhs_transpose,
+        return_gathered=return_gathered,
         activations=tuple(activation or ()),
-        out_dtype=None if out_dtype is None else jnp.dtype(out_dtype).name,
+        swiglu=swiglu,
+        out_dtype=None if out_dtype is None else numpy_name(out_dtype, "out_dtype"),
+        algorithm=algorithm,
+        chip=chip,
         device_kind=device_kind_of(mesh),
-        **fields,
+        deadline_seconds=deadline_seconds,
+        debug=debug,
     )
     for name in config.activations:
         if name not in ACTIVATIONS:

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 
+from collective_matmul._arguments import shown
 from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.jax import _local, _rings
@@ -154,7 +155,7 @@ def checked(
     if batch_axis is not None and batch_axis not in config.other_axes:
         others = ", ".join(repr(name) for name in config.other_axes) or "none"
         raise InvalidArgumentError(
-            f"batch_axis is {batch_axis!r}; it must be another axis of the mesh than "
+            f"batch_axis is {shown(batch_axis)}; it must be another axis of the mesh than "
             f"{axis_name!r}, of which there are: {others}"
         )
     batches = 1 if batch_axis is None else dict(config.mesh_axes)[batch_axis]
@@ -198,12 +199,6 @@ def all_gather_matmul_local(
         out [m, n / P], and with ``return_gathered`` x [m, k], arranged as by ``all_gather_matmul``.
     """
     mesh = mesh if mesh is not None else jax.sharding.get_abstract_mesh()
-    if axis_name not in mesh.shape:
-        axes = ", ".join(repr(name) for name in mesh.shape) or "none"
-        raise InvalidArgumentError(
-            f"axis_name is {axis_name!r}, but the axes of this shard_map are: {axes}; outside of "
-            "a shard_map, call all_gather_matmul"
-        )
     (x,), ys = _arrays((x,)), _right_sides(y)
     config = make_config(
         mesh,
@@ -222,6 +217,12 @@ def all_gather_matmul_local(
         deadline_seconds=deadline_seconds,
         debug=debug,
     )
+    if axis_name not in mesh.shape:
+        axes = ", ".join(repr(name) for name in mesh.shape) or "none"
+        raise InvalidArgumentError(
+            f"axis_name is {axis_name!r}, but the axes of this shard_map are: {axes}; outside of "
+            "a shard_map, call all_gather_matmul"
+        )
     check_operands(config, x, ys)
     return _packed(config, y, _local.call(config, x, ys))
 
@@ -234,7 +235,12 @@ def _right_sides(y: Any) -> tuple[Any, ...]:
 
 
 def _arrays(operands: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(a if isinstance(a, jax.ShapeDtypeStruct) else jnp.asarray(a) for a in operands)
+    try:
+        return tuple(
+            a if isinstance(a, jax.ShapeDtypeStruct) else jnp.asarray(a) for a in operands
+        )
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"x and y must be arrays: {error}") from error
 
 
 def _packed(config: Config, y: Any, results: tuple[jax.Array, ...]) -> Results:

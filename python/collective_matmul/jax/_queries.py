@@ -15,6 +15,7 @@ from typing import Any
 import jax
 
 from collective_matmul import _core
+from collective_matmul._arguments import Int32, checked
 from collective_matmul.jax import _function, _tpu
 from collective_matmul.jax._function import Mesh
 from collective_matmul.tpu import Verification, verification_of
@@ -78,8 +79,9 @@ def verify_kernel(
     return verification_of(_core.tpu.verify(problem, chip, kernel, as_emitted=True))
 
 
+@checked
 def get_tuned_block_sizes(
-    m: int, n: int, k: int, dtype_name: str, tp_size: int, *, chip: str
+    m: int, n: int, k: int, dtype_name: str, tp_size: Int32, *, chip: str
 ) -> tuple[int, int]:
     """(bn, bk) of the reference kernel: of the nearest shape it was tuned for, made to divide.
 

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from collective_matmul import _core
+from collective_matmul._arguments import checked
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.jax import _tpu
 from collective_matmul.jax._config import device_kind_of
@@ -21,6 +22,7 @@ def _place(device: jax.Device) -> tuple[int, int, int, int]:
     return (*device.coords, getattr(device, "core_on_chip", 0))
 
 
+@checked
 def ring_mesh(
     devices: Sequence[jax.Device] | None = None,
     axis_name: str = "x",

@@ -1,12 +1,13 @@
 """Ranks and the axes they lie on."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from collective_matmul import _core
+from collective_matmul._arguments import Int32, checked
 from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul._dtypes import dtype_name, dtype_of
 from collective_matmul._shapes import bytes_of
@@ -43,6 +44,7 @@ class Axis:
         """How the ranks reach each other: "threads" or "shared memory"."""
         return self._core.transport
 
+    @checked
     def exchange(self, data: bytes, deadline_seconds: float = DEADLINE_SECONDS) -> list[bytes]:
         """Collective: gives some bytes and returns those of all ranks, by rank.
 
@@ -51,6 +53,7 @@ class Axis:
         """
         return self._core.exchange(data, deadline_seconds)
 
+    @checked
     def barrier(self, deadline_seconds: float = DEADLINE_SECONDS) -> None:
         """Collective: returns once every rank of the axis has called it. Raises as exchange."""
         self._core.barrier(deadline_seconds)
@@ -70,7 +73,8 @@ class Mesh:
         self._core = core
 
     @staticmethod
-    def threads(axes: int | Mapping[str, int]) -> list["Mesh"]:
+    @checked
+    def threads(axes: Int32 | Mapping[str, Int32]) -> list["Mesh"]:
         """Ranks that are threads of this process: element r is for the thread of rank r.
 
         ``run_ranks`` starts such threads and is what most programs want.
@@ -81,12 +85,13 @@ class Mesh:
         return [Mesh(core) for core in _core.Mesh.threads(_sizes(axes))]
 
     @staticmethod
+    @checked
     def processes(
-        axes: int | Mapping[str, int],
+        axes: Int32 | Mapping[str, Int32],
         *,
         socket: str,
-        rank: int,
-        num_ranks: int,
+        rank: Int32,
+        num_ranks: Int32,
         token: str = "",
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> "Mesh":
@@ -108,8 +113,9 @@ class Mesh:
         )
 
     @staticmethod
+    @checked
     def from_environment(
-        axes: int | Mapping[str, int], deadline_seconds: float = DEADLINE_SECONDS
+        axes: Int32 | Mapping[str, Int32], deadline_seconds: float = DEADLINE_SECONDS
     ) -> "Mesh":
         """The same where the environment says which rank this is: under ``cmm launch``, or with
         CMM_SOCKET, CMM_RANK and CMM_NUM_RANKS set by hand. Collective. Without them, a mesh of
@@ -130,6 +136,7 @@ class Mesh:
         """Size of each axis by its name."""
         return dict(self._core.axes)
 
+    @checked
     def axis(self, name: str | None = None) -> Axis:
         """This rank's handle on an axis; without a name, on the only one there is."""
         if name is None:
@@ -139,7 +146,8 @@ class Mesh:
             name = names[0]
         return Axis(self._core.axis(name), self._core)
 
-    def empty(self, shape: tuple[int, int], dtype: Any = np.float32) -> np.ndarray:
+    @checked
+    def empty(self, shape: Sequence[int], dtype: Any = np.float32) -> np.ndarray:
         """A row-major array in memory that peers of the same host read in place, 64-byte aligned.
 
         Ranks that are processes copy x_local once where it lies elsewhere; ranks that are threads
@@ -149,6 +157,7 @@ class Mesh:
         memory = self._core.allocate(bytes_of(shape, element.itemsize))
         return np.asarray(_SharedBytes(memory)).view(element).reshape(shape)
 
+    @checked
     def abort(self, reason: str) -> None:
         """Takes this rank out of every axis: peers that wait for it, or come to wait for it later,
         get PeerFailedError with the reason. Not collective; any thread may call it.
@@ -173,11 +182,12 @@ class _SharedBytes:
         }
 
 
-def _sizes(axes: int | Mapping[str, int]) -> list[tuple[str, int]]:
+def _sizes(axes: Int32 | Mapping[str, Int32]) -> list[tuple[str, int]]:
     return list(axes.items()) if isinstance(axes, Mapping) else [("tp", axes)]
 
 
-def run_ranks(ranks: int | Mapping[str, int], body: Callable[[Mesh], Result]) -> list[Result]:
+@checked
+def run_ranks(ranks: Int32 | Mapping[str, Int32], body: Callable[[Mesh], Result]) -> list[Result]:
     """Runs body(mesh) on one new thread per rank and returns what each returned, by rank.
 
     Calls of the library release the GIL, so the ranks multiply at the same time. A rank that raises

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from collective_matmul import _core
+from collective_matmul._arguments import Int32, checked
 from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul._dtypes import dtype_name, dtype_of, name_of_array
 from collective_matmul.errors import InvalidArgumentError
@@ -23,6 +24,7 @@ class Weights:
         self._viewed = viewed  # kept alive
 
     @staticmethod
+    @checked
     def pack(
         y: np.ndarray,
         *,
@@ -48,6 +50,7 @@ class Weights:
         return Weights(_core.Weights.pack(matrix, transposed, floats, engine), y.dtype)
 
     @staticmethod
+    @checked
     def view(
         y: np.ndarray,
         *,
@@ -131,7 +134,8 @@ class Plan:
         """What has been chosen: "direct", "ring", "bidirectional", "recursive_doubling", ..."""
         return self._core.algorithm
 
-    def rows_of(self, rank: int, m: int | None = None) -> int:
+    @checked
+    def rows_of(self, rank: Int32, m: int | None = None) -> int:
         """Rows of x that a rank holds when the whole x has m rows (default: the plan's)."""
         return self._core.rows_of(rank, self._m if m is None else m)
 
@@ -180,6 +184,8 @@ class Plan:
             sides = [side._core for side in _list_of(y, Weights, "y")]
             x = row_major(x_local, "x_local")
             if out is None:
+                if m is not None:
+                    self.rows_of(0, m)  # refuses what is no m of this plan
                 rows = self._m if m is None else m
                 outs = [np.empty((rows, n), self._out_dtype) for n in self._n_out]
             else:
@@ -217,6 +223,7 @@ class Plan:
         )
 
 
+@checked
 def plan(
     axis: Axis,
     *,
@@ -229,8 +236,8 @@ def plan(
     activation: str | Sequence[str] = (),
     swiglu: bool = False,
     algorithm: str = "auto",
-    pieces: int = 0,
-    threads: int = 1,
+    pieces: Int32 = 0,
+    threads: Int32 = 1,
     native_bf16: bool = True,
     deadline_seconds: float = DEADLINE_SECONDS,
 ) -> Plan:
@@ -258,7 +265,7 @@ def plan(
         InvalidArgumentError: what is wrong, or on what the ranks disagree: the same on every rank.
         OutOfMemoryError, UnsupportedError: naming a rank. The mesh stays usable in all cases.
     """
-    widths = [n_local] if isinstance(n_local, int | np.integer) else list(n_local)
+    widths = [n_local] if isinstance(n_local, int) else list(n_local)
     element = dtype_name(dtype, "dtype")
     out_element = element if out_dtype is None else dtype_name(out_dtype, "out_dtype")
     core = _core.Plan.make(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from collective_matmul import _core
+from collective_matmul._arguments import Int32, checked
 from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul._dtypes import dtype_name, dtype_of
 from collective_matmul.errors import InvalidArgumentError
@@ -17,6 +18,7 @@ from collective_matmul.numpy._plan import Weights, bias_row, plan
 Side = np.ndarray | Weights
 
 
+@checked
 def all_gather_matmul(
     x: np.ndarray | list[np.ndarray],
     y: Any,
@@ -29,7 +31,7 @@ def all_gather_matmul(
     out_dtype: Any = None,
     return_gathered: bool = False,
     algorithm: str = "auto",
-    threads: int = 1,
+    threads: Int32 = 1,
     deadline_seconds: float = DEADLINE_SECONDS,
 ) -> Any:
     """out = epilogue(all_gather(x) @ y) on ranks that are threads of this process.
@@ -145,7 +147,7 @@ class _Share:
 def _shares_of_whole(
     x: np.ndarray, y: Any, bias: Any, ranks: int | None, transposed: bool
 ) -> list[_Share]:
-    if not isinstance(ranks, int | np.integer) or not 1 <= ranks <= _core.MAX_RANKS:
+    if ranks is None or not 1 <= ranks <= _core.MAX_RANKS:
         raise InvalidArgumentError(
             f"ranks is {ranks!r}; where x is one array, it must be the number of ranks, from 1 to "
             f"{_core.MAX_RANKS}"

@@ -17,6 +17,7 @@ require("torch")  # before what imports it
 import torch
 import torch.distributed as dist
 
+from collective_matmul._arguments import Arguments, Int32, checked
 from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul._shapes import bytes_of
 from collective_matmul.errors import InvalidArgumentError
@@ -28,7 +29,7 @@ from collective_matmul.torch._weights import PackedWeights, pack
 __all__ = ["PackedWeights", "all_gather_matmul", "empty", "pack"]
 
 
-def _check_types(x, weights, biases, options: dict[str, object]) -> None:
+def _check_tensors(x, weights, biases) -> None:
     """What PyTorch would refuse only after the peers have begun the call, and without the value."""
     tensors = [("x", x)]
     tensors += [(f"weight {side}", weight) for side, weight in enumerate(weights)]
@@ -38,32 +39,6 @@ def _check_types(x, weights, biases, options: dict[str, object]) -> None:
             continue
         if not isinstance(tensor, torch.Tensor):
             raise InvalidArgumentError(f"{what} is a {type(tensor).__name__}; it must be a tensor")
-    for what, value in options.items():
-        types, wanted = _OPTION_TYPES[what]
-        # To Python, True is an int.
-        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            raise InvalidArgumentError(f"{what} is {value!r}; it must be {wanted}")
-
-
-def _item(what: str, value, kind: type, wanted: str):
-    if not isinstance(value, kind):
-        raise InvalidArgumentError(f"{what} has {value!r}, which must be {wanted}")
-    return value
-
-
-_OPTION_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
-    "gather_dim": ((int,), "an int"),
-    "return_A": ((bool,), "True or False"),
-    "transposed": ((bool,), "True or False"),
-    "swiglu": ((bool,), "True or False"),
-    "native_bf16": ((bool,), "True or False"),
-    "algorithm": ((str,), "a name"),
-    "activation": ((type(None), str, list, tuple), "None, a name or a list of names"),
-    "out_dtype": ((type(None), torch.dtype), "None or a torch.dtype"),
-    "rows": ((type(None), list, tuple, torch.Size), "None or a list of ints"),
-    "threads": ((type(None), int), "None or an int"),
-    "deadline_seconds": ((int, float), "a number of seconds"),
-}
 
 
 def all_gather_matmul(
@@ -80,7 +55,7 @@ def all_gather_matmul(
     out_dtype: torch.dtype | None = None,
     rows: Sequence[int] | None = None,
     deadline_seconds: float = DEADLINE_SECONDS,
-    threads: int | None = None,
+    threads: Int32 | None = None,
     algorithm: str = "auto",
     native_bf16: bool = True,
 ) -> tuple[torch.Tensor | None, list[torch.Tensor]]:
@@ -135,20 +110,21 @@ def all_gather_matmul(
                 f"bias has {len(biases)} entries; it needs one for each of the {len(weights)} "
                 "weights"
             )
+        _check_tensors(x, weights, biases)
         options = {
-            "gather_dim": gather_dim,
             "return_A": return_A,
             "transposed": transposed,
             "swiglu": swiglu,
-            "native_bf16": native_bf16,
-            "algorithm": algorithm,
-            "activation": activation,
             "out_dtype": out_dtype,
-            "rows": rows,
-            "threads": threads,
+            "algorithm": algorithm,
             "deadline_seconds": deadline_seconds,
+            "native_bf16": native_bf16,
         }
-        _check_types(x, weights, biases, options)
+        options = {name: _ARGUMENTS.converted(name, value) for name, value in options.items()}
+        gather_dim = _ARGUMENTS.converted("gather_dim", gather_dim)
+        activation = _ARGUMENTS.converted("activation", activation)
+        rows = _ARGUMENTS.converted("rows", rows)
+        threads = _ARGUMENTS.converted("threads", threads)
         if x.dim() < 2:
             raise InvalidArgumentError(f"x is {list(x.shape)}; it must have two dimensions or more")
         if not -x.dim() <= gather_dim < x.dim() or gather_dim % x.dim() == x.dim() - 1:
@@ -160,10 +136,6 @@ def all_gather_matmul(
             activation = []
         elif isinstance(activation, str):
             activation = [activation] * len(weights)
-        activation = [_item("activation", name, str, "a name") for name in activation]
-        if rows is not None:
-            rows = [_item("rows", count, int, "an int") for count in rows]
-
         packed_sides = [w.handle if isinstance(w, PackedWeights) else _op.PLAIN for w in weights]
         tensors = [w for w in weights if not isinstance(w, PackedWeights)]
         given_biases = [b for b in biases if b is not None]
@@ -188,16 +160,10 @@ def all_gather_matmul(
         bias_sides=[side for side, b in enumerate(biases) if b is not None],
         packed_sides=packed_sides,
         group_name=name_of(group),
-        return_A=return_A,
-        transposed=transposed,
         activations=activation,
-        swiglu=swiglu,
-        out_dtype=out_dtype,
         rows=None if rows is None else [r * inner for r in rows],
-        algorithm=algorithm,
         threads=threads or 0,
-        deadline_seconds=deadline_seconds,
-        native_bf16=native_bf16,
+        **options,
     )
     if x.dim() > 2:
         results = [
@@ -209,6 +175,10 @@ def all_gather_matmul(
     return (results[-1], results[:-1]) if return_A else (None, results)
 
 
+_ARGUMENTS = Arguments(all_gather_matmul)
+
+
+@checked
 def empty(
     *shape: int,
     dtype: torch.dtype = torch.float32,

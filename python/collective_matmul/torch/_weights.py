@@ -8,6 +8,7 @@ import weakref
 import torch
 
 from collective_matmul import _core
+from collective_matmul._arguments import checked
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.torch._tensor import dtype_name, matrix
 
@@ -35,6 +36,7 @@ class PackedWeights:
         return f"PackedWeights(k={self.k}, n={self.n}, dtype={self.dtype})"
 
 
+@checked
 def pack(
     weight: torch.Tensor,
     *,
