@@ -43,10 +43,17 @@ Error* set_state_1(StateSet1* arguments) {
   arguments->context->destroy = arguments->destroy;
   return nullptr;
 }
+// Of the one type there is. The library keeps its number, whatever version the next site is of.
+const TypeInfo* registered_type = nullptr;
+Error* register_type(TypeRegister* arguments) {
+  arguments->type->id = 1;
+  registered_type = arguments->info;
+  return nullptr;
+}
 template <class Arguments>  // from 0.2 on, the type tells how a state is destroyed
 Error* set_state(Arguments* arguments) {
   arguments->context->state = arguments->state;
-  arguments->context->destroy = ffi::state_type_info()->destroy;
+  arguments->context->destroy = registered_type->destroy;
   return nullptr;
 }
 template <class Arguments>
@@ -92,6 +99,7 @@ const Api& api_of(int minor) {
       set(Function::kErrorCreate, create_error);
       set(Function::kErrorMessage, message_of);
       set(Function::kErrorDestroy, destroy_error);
+      set(Function::kTypeRegister, register_type);
       if (version == 1) set(Function::kStateSet, set_state_1);
       if (version == 2) set(Function::kStateSet, set_state<StateSet2>);
       if (version == 3) set(Function::kStateSet, set_state<StateSet3>);
