@@ -429,9 +429,7 @@ TEST_F(Processes, AnotherTokenIsRefusedAndTheRightOneStillComesIn) {
 
 TEST_F(Processes, ADeadSocketIsReplacedAndAnythingElseIsLeftAlone) {
   const auto solo = [&] { Mesh::processes(options(0, 2), {{"tp", 2}}); };
-  const auto solo_for_a_while = [&] {
-    Mesh::processes({.socket = path(), .rank = 0, .num_ranks = 2, .deadline = 50ms}, {{"tp", 2}});
-  };
+  const auto solo_for_a_while = [&] { Mesh::processes({path(), 0, 2, "", 50ms}, {{"tp", 2}}); };
   // Rank 0 of a job is killed while it waits.
   {
     ProcessRanks ranks;

@@ -14,6 +14,7 @@
 #include "base/deadline.hpp"
 #include "cmm/cmm.hpp"
 #include "support/count_resources.hpp"
+#include "support/notices.hpp"
 #include "support/process_ranks.hpp"
 #include "support/text_of_error.hpp"
 
@@ -135,12 +136,14 @@ TEST(RankServer, AWrongDeadlineIsToldToAll) {
 }
 
 TEST(RankServer, ARankThatComesLateIsToldOfTheMeetingItMissed) {
-  expect_all_well(launch(2, [](int rank) {
+  const test::Notices over;
+  expect_all_well(launch(2, [&](int rank) {
     if (rank == 0) {
       const std::string text = text_of_error([] { Mesh::from_environment({{"tp", 2}}, 100ms); });
       EXPECT_NE(text.find("rank 1 has not come"), std::string::npos) << text;
+      over.give();
     } else {
-      std::this_thread::sleep_for(400ms);  // later than rank 0 waits
+      over.await();
       const std::string text = text_of_error([] { Mesh::from_environment({{"tp", 2}}); });
       EXPECT_NE(text.find("rank 1 has not come"), std::string::npos) << text;
     }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "combine.hpp"
 #include "measure.hpp"
 #include "processes_world.hpp"
@@ -175,14 +177,20 @@ TEST(World, WaitsForARankThatIsNotReady) {
       at.get_ready();
     });
   });
-  EXPECT_THROW(as_processes(2,
-                            [](World& world) {
-                              world.run(2, milliseconds(10), [](Rank& at) {
-                                if (at.rank() == 1) std::this_thread::sleep_for(milliseconds(100));
-                                at.meet();
-                              });
-                            }),
-               Error);
+  std::atomic<bool> given_up{false};
+  const auto meet = [&](Rank& at) {
+    const Deadline longest(std::chrono::seconds(20));
+    while (at.rank() == 1 && !given_up.load() && !longest.expired()) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    try {
+      at.meet();
+    } catch (const Error&) {
+      given_up.store(true);
+      throw;
+    }
+  };
+  EXPECT_THROW(as_processes(2, [&](World& world) { world.run(2, milliseconds(10), meet); }), Error);
 }
 
 // The first failure is what the user is told, not that others then left the measurement.

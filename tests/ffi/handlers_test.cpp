@@ -110,7 +110,7 @@ TEST_P(Handlers, DevicesComeToSitesInAnyOrder) {
 }
 
 TEST_P(Handlers, ARankThatNeverComesIsNamedAndThenForgotten) {
-  const LoadedSite site({.num_ranks = 3, .return_gathered = 1, .deadline_ms = 100}, GetParam());
+  const LoadedSite site({.num_ranks = 3, .return_gathered = 1, .deadline_ms = 1000}, GetParam());
   DeviceCall first = make_call(site, 0, 1, 0, 3), last = make_call(site, 0, 1, 2, 3);
   first.start();
   last.start();

@@ -321,7 +321,8 @@ TEST_F(WeighedArena, IsWeighedAtEachStepAndGivesBackWhatItTook) {
       << text;
   EXPECT_EQ(told.num_looks, 2);
   EXPECT_EQ(taken, 64 * kMiB);
-  EXPECT_GE(counted, taken);  // of this process, not of nobody
+  // Of this process, not of nobody. The kernel counts in batches for each core.
+  EXPECT_GE(counted, taken - kMiB);
   EXPECT_EQ(bytes_in_use(), before);
 }
 

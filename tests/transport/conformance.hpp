@@ -417,7 +417,11 @@ inline void a_rank_that_left_is_named(const RunRanks& run) {
 inline void an_exchange_ends_at_its_deadline_and_names_the_rank(const RunRanks& run) {
   run(2, [](Endpoint& endpoint) {
     if (endpoint.rank() == 1) {
-      std::this_thread::sleep_for(300ms);
+      // Until rank 0 has failed the axis. Between hosts only a rank that waits itself hears of it.
+      const Deadline late(2000ms);
+      while (!late.expired() && code_of([&] { endpoint.check_alive(); }) == -1) {
+        std::this_thread::sleep_for(1ms);
+      }
       return;
     }
     std::string what;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "conformance.hpp"
+#include "support/notices.hpp"
 #include "support/process_ranks.hpp"
 #include "transport/memory/endpoint.hpp"
 #include "transport/shm/meeting.hpp"
@@ -74,9 +75,11 @@ TEST(Processes, a_killed_rank_is_named_by_all_others) {
 TEST(Processes, a_stopped_rank_is_silent_not_dead) {
   const std::string socket = new_socket_name();
   test::ProcessRanks ranks;
+  const test::Notices stopped;
   ranks.start([&](int me) {
     const auto endpoint = join(socket, me, 2);
     endpoint->exchange("", Deadline(conformance::kLimit));
+    stopped.await();
     std::string what;
     const int code = conformance::code_of(
         [&] { endpoint->exchange("", Deadline(std::chrono::milliseconds(300))); }, &what);
@@ -91,6 +94,7 @@ TEST(Processes, a_stopped_rank_is_silent_not_dead) {
     EXPECT_NE(conformance::code_of([&] { endpoint->check_usable(); }), -1);
   });
   ranks.await_stop(1);
+  stopped.give();
   ranks.await_end(0);
   ranks.kill(1, SIGCONT);
   for (const test::RankEnd& end : ranks.wait(conformance::kLimit)) {
