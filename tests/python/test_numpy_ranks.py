@@ -127,6 +127,23 @@ def test_a_wrong_argument_of_a_call_ends_the_mesh(wrong):
     assert time.monotonic() - begin < 5
 
 
+def test_a_wrong_argument_of_a_call_spares_a_peer_in_the_call_before():
+    """Rank 0 has few columns and is long through with the first call when rank 1 is not."""
+    sums = {}
+
+    def body(mesh):
+        n = 8 if mesh.rank == 0 else 8192
+        x, y = np.ones((256, 1024), np.float32), np.ones((1024, n), np.float32)
+        # Of a ring, chunks are received, so that no peer has to read x to the end.
+        call = cmm.plan(mesh.axis(), m=512, k=1024, n_local=n, algorithm="ring")
+        sums[mesh.rank] = call(x, cmm.Weights.pack(y)).sum()
+        call(x.astype(np.float64) if mesh.rank == 0 else x, cmm.Weights.pack(y))
+
+    with pytest.raises(InvalidArgumentError, match="x_local holds float64"):
+        cmm.run_ranks(2, body)
+    assert sums == {0: 512 * 1024 * 8, 1: 512 * 1024 * 8192}
+
+
 def test_a_rank_that_returns_early_is_named():
     def body(mesh):
         if mesh.rank == 0:
