@@ -139,7 +139,8 @@ def _kind(hint: Any) -> _Kind | None:
         if None in kinds:
             return None
         if origin is Sequence:
-            return _Kind(f"a list, each {kinds[0].text}", functools.partial(_list, element=kinds[0]))
+            text = f"a list, each {kinds[0].text}"
+            return _Kind(text, functools.partial(_list, element=kinds[0]))
         if origin is Mapping:
             text = f"a dict from {kinds[0].text} to {kinds[1].text}"
             return _Kind(text, functools.partial(_table, name=kinds[0], element=kinds[1]))
@@ -156,7 +157,8 @@ def shown(value: Any) -> str:
     """A value in a message: whole where that is short, else what it is."""
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an integer of {value.bit_length()} bits"
-    if value is None or isinstance(value, (bool, int, float, str, bytes, list, tuple, dict, np.generic)):
+    plain = (types.NoneType, int, float, str, bytes, list, tuple, dict, np.generic)
+    if isinstance(value, plain):
         return reprlib.repr(value)
     return f"of type {type(value).__name__}"
 
@@ -176,7 +178,9 @@ class Arguments:
         try:
             return kind.converted(value)
         except _Wrong:
-            raise InvalidArgumentError(f"{name} is {shown(value)}; it must be {kind.text}") from None
+            raise InvalidArgumentError(
+                f"{name} is {shown(value)}; it must be {kind.text}"
+            ) from None
 
 
 def checked(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -332,6 +332,24 @@ def out_of_step(rank):
     assert out.shape == (4, 3)
 
 
+def one_rank_changes_its_arguments(rank):
+    x, w = torch.ones(2, K), torch.ones(K, 3)
+    # May differ between the ranks: none has a plan yet, so all make one.
+    cmt.all_gather_matmul(x, [w], deadline_seconds=10.0 + rank)
+    alike = {"deadline_seconds": 30.0, "threads": 1}
+    for name, value in (("deadline_seconds", 20.0), ("threads", 2)):
+        cmt.all_gather_matmul(x, [w], **alike)
+        text = f"rank 0 calls with {name}={alike[name]}; rank 1 calls with {name}={value}"
+        with pytest.raises(InvalidArgumentError, match=f"order of calls.*{text}.*together"):
+            cmt.all_gather_matmul(x, [w], **alike | ({name: value} if rank == 1 else {}))
+        works(rank)
+
+
+def test_a_rank_that_changes_its_arguments_alone_is_told_which():
+    with Ranks(2) as ranks:
+        ranks.run(one_rank_changes_its_arguments)
+
+
 def test_ranks_that_are_out_of_step_hear_of_it():
     with Ranks(2) as ranks:
         ranks.run(out_of_step)

@@ -63,7 +63,8 @@ def all_gather_matmul(
 
     Like torch.ops.symm_mem.fused_all_gather_matmul, for processes of one host on the CPU.
     Collective: all ranks of the group make the same calls in the same order, with the same
-    arguments but for the tensors, n and threads.
+    arguments but for the tensors. n, threads and deadline_seconds may differ between ranks, but
+    change from call to call on all of them or on none.
 
     Args:
         x: [..., k], this rank's part along gather_dim; float32, bfloat16 or float16. Read in place

@@ -32,6 +32,9 @@ from collective_matmul.errors import (
     UnsupportedError,
 )
 
+_OUT_OF_ORDER = "disagree on the order of calls"  # says the extension module
+_SECONDS_FOR_WORDS = 2.0  # that a rank waits for others to say what they called
+
 _MAX_PLANS = 16  # of a group; each holds its workspace and its helper threads
 
 _meetings: dict[str, int] = {}  # by the name of a group, which may be made again
@@ -73,6 +76,7 @@ class Ranks:
         self._mesh: _core.Mesh | None = None
         self._plans: OrderedDict[PlanKey, _core.Plan] = OrderedDict()
         self._num_calls = 0
+        self._asked: PlanKey | None = None  # for this call
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
@@ -89,8 +93,11 @@ class Ranks:
         meeting = _meetings.get(self.name, 0)
         try:
             self._num_calls += counted
+            self._asked = None
             yield
         except BaseException as error:
+            if self._asked is not None and _OUT_OF_ORDER in str(error):
+                error.args = (f"{error}; {self._what_differs(self._asked, meeting)}",)
             reason = str(error) or type(error).__name__
             if self._mesh is not None:
                 # Not abort(): a peer may still be at work on the call before this one.
@@ -122,6 +129,7 @@ class Ranks:
         Which plans are kept depends on the sequence of calls alone, which all ranks share.
         """
         mesh = self.mesh(key.deadline_seconds)
+        self._asked = key
         if not key.rows:
             key = key._replace(m=1 << max(0, key.m - 1).bit_length())
         if key in self._plans:
@@ -132,6 +140,32 @@ class Ranks:
         if len(self._plans) > _MAX_PLANS:
             self._plans.popitem(last=False)
         return plan
+
+    def _what_differs(self, mine: PlanKey, meeting: int) -> str:
+        """Between the ranks' calls, all of which have come to know that they are not alike."""
+        everyone = {self.rank: mine._asdict()}
+        until = time.monotonic() + min(mine.deadline_seconds, _SECONDS_FOR_WORDS)
+        with contextlib.suppress(RuntimeError):  # of the store
+            self._store.set(f"{meeting}/call/{self.rank}", json.dumps(mine._asdict()))
+            for rank in range(self.num_ranks):
+                key = f"{meeting}/call/{rank}"
+                while not self._store.check([key]) and time.monotonic() < until:
+                    time.sleep(1e-3)
+                if self._store.check([key]):
+                    everyone[rank] = json.loads(self._store.get(key))
+        differing = [
+            name for name in mine._fields if len({str(it[name]) for it in everyone.values()}) > 1
+        ]
+        if not differing:
+            return "the calls have the same arguments, so the ranks are at different ones"
+        calls = [
+            f"rank {rank} calls with " + ", ".join(f"{name}={it[name]}" for name in differing)
+            for rank, it in sorted(everyone.items())
+        ]
+        return (
+            f"{'; '.join(calls)}. All ranks must change their arguments from call to call together, "
+            "those that may differ between ranks, too"
+        )
 
     def close(self) -> None:
         """Gives back all that the mesh holds. Peers that wait for this rank hear that it left."""
