@@ -10,7 +10,12 @@ import torch.distributed as dist  # noqa: E402
 from torch_ranks import Ranks  # noqa: E402
 
 import collective_matmul.torch as cmt  # noqa: E402
-from collective_matmul import InvalidArgumentError, UnsupportedError  # noqa: E402
+from collective_matmul import (  # noqa: E402
+    InvalidArgumentError,
+    PeerFailedError,
+    UnsupportedError,
+)
+#X: E402
 
 K = 16
 OPTIONS = {
@@ -228,3 +233,32 @@ def checked(rank, gradient):
 @pytest.mark.parametrize("gradient", [False, True], ids=["forward", "gradient"])
 def test_the_operators_keep_the_rules_of_operators(two, gradient):
     two.run(checked, gradient)
+
+
+def one_rank_errs(rank, fullgraph, mistake):
+    """Where it were not told, rank 0 would be given the rows of rank 1's next call."""
+    torch._dynamo.reset()
+    x, w = make(rank, 2, K), make(40, K, 3)
+
+    def body(x, w):
+        if rank == 1 and mistake == "a shape":
+            w = w[1:]
+        weights = w if rank == 1 and mistake == "no list" else [w]
+        threads = 2.5 if rank == 1 and mistake == "an option" else 1
+        return cmt.all_gather_matmul(x, weights, threads=threads, deadline_seconds=60)[1][0]
+
+    words = {"a shape": "weight 0 is", "no list": "weights is a", "an option": "threads is 2.5"}
+    with torch.no_grad():
+        once = torch.compile(body, backend="aot_eager", fullgraph=fullgraph)
+        with pytest.raises(Exception if rank == 1 else PeerFailedError, match=words[mistake]):
+            once(x, w)
+        for _ in range(2):
+            [out] = cmt.all_gather_matmul(x, [w], deadline_seconds=60)[1]
+            expected = torch.cat([make(0, 2, K), make(1, 2, K)]) @ w
+            torch.testing.assert_close(out, expected)
+
+
+@pytest.mark.parametrize("fullgraph", [False, True], ids=["breaks", "fullgraph"])
+@pytest.mark.parametrize("mistake", ["a shape", "no list", "an option"])
+def test_a_mistake_that_a_compiler_finds_reaches_the_other_rank(two, fullgraph, mistake):
+    two.run(one_rank_errs, fullgraph, mistake)

@@ -99,6 +99,7 @@ def all_gather_matmul(
             BusyError ends the call on all ranks; the next call starts afresh.
         OutOfMemoryError: no room for the call.
     """
+    refusal = None
     try:
         if not isinstance(weights, (list, tuple)):
             raise InvalidArgumentError(
@@ -153,7 +154,10 @@ def all_gather_matmul(
     except Exception as error:
         if not torch.compiler.is_compiling():
             refuse(group, error)
-        raise
+            raise
+        refusal = str(error)
+    if refusal is not None:
+        _op.refuse_while_traced(group_name=name_of(group), message=refusal)
     results = _op.all_gather_matmul(
         flat,
         tensors,

@@ -11,14 +11,17 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch._guards import TracingContext  # nothing public tells real code of a trace
 from torch.autograd import forward_ad
 from torch.distributed import distributed_c10d
 
 from collective_matmul import _core
 from collective_matmul.errors import InvalidArgumentError, PeerFailedError, UnsupportedError
-from collective_matmul.torch._group import PlanKey, Ranks, even_rows, ranks_of, seconds
+from collective_matmul.torch._group import PlanKey, Ranks, even_rows, ranks_of, refuse, seconds
 from collective_matmul.torch._tensor import DTYPES, dtype_name, matrix, rows_side_by_side
 from collective_matmul.torch._weights import PackedWeights, packed
+
+_is_exporting = getattr(torch.compiler, "is_exporting", lambda: False)  # PyTorch 2.7 has it
 
 PLAIN = -1  # in packed_sides: the next of the weights that are tensors
 
@@ -32,6 +35,7 @@ for _name, _schema in (
         "ScalarType? out_dtype, int[]? rows, str algorithm, int threads, float deadline_seconds, "
         "bool native_bf16) -> Tensor[]",
     ),
+    ("refuse", "(*, str group_name, str message) -> ()"),
     (
         "all_gather",
         "(Tensor x, *, str group_name, int[]? rows, float deadline_seconds) -> Tensor",
@@ -46,6 +50,7 @@ for _name, _schema in (
     )
 
 all_gather_matmul = torch.ops.collective_matmul.all_gather_matmul.default
+refuse_while_traced = torch.ops.collective_matmul.refuse.default
 all_gather = torch.ops.collective_matmul.all_gather.default
 reduce_scatter = torch.ops.collective_matmul.reduce_scatter.default
 
@@ -229,8 +234,30 @@ def _all_gather_matmul(
 def _all_gather_matmul_shapes(
     x: Tensor, weights: list[Tensor], biases: list[Tensor], **options: Any
 ) -> list[Tensor]:
-    problem = _check(ranks_of(options["group_name"]), x, weights, biases, options)
+    try:
+        problem = _check(ranks_of(options["group_name"]), x, weights, biases, options)
+    except Exception as error:
+        _tell_while_compiled(options["group_name"], error)
+        raise
     return _results(x, problem, options["return_A"])
+
+
+@torch.library.impl("collective_matmul::refuse", "default")
+@torch.library.register_fake("collective_matmul::refuse")
+def _refuse(*, group_name: str, message: str) -> None:
+    """What the code before the operator finds while a compiler traces it. An error of traced code
+    may end the trace, or, in another mode, have it run once more without; one of an operator ends
+    the call in all modes."""
+    error = InvalidArgumentError(message)
+    _tell_while_compiled(group_name, error)
+    raise error
+
+
+def _tell_while_compiled(group_name: str, error: Exception) -> None:
+    """Where torch.compile traces a call in order to make it, peers may be in it already, and would
+    take this rank's next call for it. Others that only ask for shapes make no call."""
+    if TracingContext.try_get() is not None and not _is_exporting():
+        refuse(group_name, error)
 
 
 @torch.library.impl("collective_matmul::all_gather", "default")
