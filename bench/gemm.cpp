@@ -102,8 +102,9 @@ class Problem {
                        .rows = static_cast<int>(rows.size())});
     }
     const std::int64_t num_panels = weights_[next_].num_panels();
-    const std::int64_t calls = ceil_div(num_tiles, gemm::kMaxTiles);
-    const std::int64_t group = gemm::max_panels(product, num_tiles);
+    const gemm::CallLimits limits = gemm::call_limits(product, num_tiles);
+    const std::int64_t calls = ceil_div(num_tiles, limits.tiles);
+    const std::int64_t group = limits.panels;
     for (std::int64_t p = 0; p < num_panels; p += group) {
       for (std::int64_t c = 0; c < calls; ++c) {
         const Range part = even_part(num_tiles, calls, c);

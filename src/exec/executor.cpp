@@ -31,6 +31,8 @@ constexpr std::int64_t kDecodePackElems = 16384;  // elements of x packed as one
 
 // Panels of the smallest claim: the columns of a register tile, or two streams of memory.
 constexpr std::int64_t kUnitPanels = 2;
+// While the last unit is multiplied the other threads wait: 1 part in 64 of the time at most.
+constexpr std::int64_t kMinUnitsPerThread = 64;
 
 // Copies rows of `from` to row `to_row` + the same of `to`.
 void copy_rows(const ConstMatrixRef& from, const MatrixRef& to, Range rows, std::int64_t to_row) {
@@ -71,7 +73,7 @@ Executor::Executor(const Config& config)
   pack_units_.reserve(max_tiles + num_chunks * 2 + static_cast<std::size_t>(decode_units));
   std::int64_t max_groups = 0;
   for (const std::int64_t n : config.n_local) {
-    max_groups += ceil_div(n, gemm::kPanelColumns * gemm::kMaxPanels / 2) + 1;
+    max_groups += ceil_div(n, gemm::kPanelColumns * gemm::kMinPanels) + 1;
   }
   groups_.reserve(static_cast<std::size_t>(max_groups));
 }
@@ -311,11 +313,15 @@ void Executor::copy_gathered(const Part& part, Range rows) const {
   copy_rows(rows_of(part), call_->gathered, rows, part.rows.begin);
 }
 
+// Under SwiGLU the columns of gate and up are multiplied together.
+std::size_t Executor::num_column_sides() const {
+  return call_->product.swiglu ? 1 : call_->product.sides.size();
+}
+
 void Executor::list_groups(std::int64_t group_panels) {
   groups_.clear();
   const gemm::Product& product = call_->product;
-  const std::size_t num_sides = product.swiglu ? 1 : product.sides.size();
-  for (std::size_t side = 0; side < num_sides; ++side) {
+  for (std::size_t side = 0; side < num_column_sides(); ++side) {
     const std::int64_t num_panels = product.sides[side].num_panels();
     for (std::int64_t panel = 0; panel < num_panels; panel += group_panels) {
       groups_.push_back(
@@ -324,15 +330,30 @@ void Executor::list_groups(std::int64_t group_panels) {
   }
 }
 
+// Tall calls read a view less often, but leave fewer units for the threads to share.
+gemm::CallLimits Executor::tile_limits(std::int64_t num_tiles) const {
+  const gemm::CallLimits tall = gemm::call_limits(call_->product, num_tiles);
+  if (tall.tiles <= gemm::kMaxTiles || team_.num_threads() == 1) return tall;
+  std::int64_t num_panels = 0;
+  for (std::size_t side = 0; side < num_column_sides(); ++side) {
+    num_panels += call_->product.sides[side].num_panels();
+  }
+  const std::int64_t num_units = num_panels / kUnitPanels * ceil_div(num_tiles, tall.tiles);
+  if (num_units >= kMinUnitsPerThread * team_.num_threads()) return tall;
+  return gemm::call_limits(call_->product, gemm::kMaxTiles);
+}
+
 // Units are (column group, row block, two panels of the group), the last fastest: consecutive
 // claims share a block of x in L2, and a group's columns, once read from memory, serve all rows.
 void Executor::plan_multiply() {
   const auto num_tiles = static_cast<std::int64_t>(tiles_.size());
-  const std::int64_t group_panels = in_tiles() ? gemm::max_panels(call_->product, num_tiles)
-                                               : gemm::max_decode_panels(call_->product);
+  const gemm::CallLimits limits =
+      in_tiles() ? tile_limits(num_tiles)
+                 : gemm::CallLimits{.tiles = 1, .panels = gemm::max_decode_panels(call_->product)};
+  const std::int64_t group_panels = limits.panels;
   list_groups(group_panels);
   units_per_block_ = group_panels / kUnitPanels;
-  num_row_blocks_ = in_tiles() ? ceil_div(num_tiles, gemm::kMaxTiles) : 1;
+  num_row_blocks_ = in_tiles() ? ceil_div(num_tiles, limits.tiles) : 1;
   std::int64_t max_claim = units_per_block_;
   if (gather_.crosses_hosts() || (gather_.fetches() && !last_wave_)) {
     const double rows = static_cast<double>(call_->m) / static_cast<double>(num_row_blocks_);

@@ -101,7 +101,9 @@ class Executor {
   void await_wave();
   void list_packing(std::size_t part);
   void list_tiles(const std::byte* packed, Range rows);
+  std::size_t num_column_sides() const;
   void list_groups(std::int64_t group_panels);
+  gemm::CallLimits tile_limits(std::int64_t num_tiles) const;
   void plan_multiply();
   void drain();
   void look_at_peers();

@@ -110,12 +110,12 @@ class DecodeView {
   DecodeViewArgs args_;
 };
 
+}  // namespace
+
 bool any_view(const Product& product) {
   return std::any_of(product.sides.begin(), product.sides.end(),
                      [](const Side& side) { return side.view != nullptr; });
 }
-
-}  // namespace
 
 int max_decode_rows(const Kernels& kernels, DType dtype) {
   return kernels.type(dtype).max_decode_rows;

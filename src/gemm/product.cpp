@@ -20,9 +20,9 @@ namespace cmm::gemm {
 namespace {
 
 constexpr std::int64_t kTileFloats = std::int64_t{kTileRows} * kPairColumns;
-constexpr int kMaxPairs = kMaxPanelsOfFewTiles / 2;
+constexpr int kMaxPairs = kMaxViewPanels / 2;
 constexpr std::int64_t kMaxSums = std::int64_t{kMaxPanels} / 2 * kMaxTiles;  // of a pair and a tile
-static_assert(kMaxPairs * kFewTiles <= kMaxSums);
+static_assert(2 * kMaxSums / kMaxViewTiles / 2 >= kMinPanels);
 // Of a strip, for each of its pairs: 8 KB of y, half of what a tile prefetches. Fewer and larger
 // ones burst; with more of them y's lines would be asked for early and lost where its stride is a
 // power of two.
@@ -153,6 +153,7 @@ class Call {
     if (pairs_.num_turns == 0) return;
     const std::int64_t steps = num_steps(*product_.kernels, product_.dtype, product_.k);
     Strip strip = strip_of(pairs_.turn[0], block_at(product_, 0));
+    strip.fetch();
     strip.pack({0, strip.num_units()});
     // k = 0 is one block without steps, so that the epilogue of zero sums is stored.
     for (std::int64_t step = 0; step == 0 || step < steps; step += kBlockSteps) {
@@ -160,13 +161,14 @@ class Call {
       const bool last = step + kBlockSteps >= steps;
       for (int t = 0; t < pairs_.num_turns; ++t) {
         current_strip_ = 1 - current_strip_;
-        const bool last_turn = t + 1 == pairs_.num_turns;
+        const int next_turn = t + 1 < pairs_.num_turns ? t + 1 : 0;
         Strip next;
-        if (!last_turn) {
-          next = strip_of(pairs_.turn[t + 1], block);
+        if (next_turn > 0) {
+          next = strip_of(pairs_.turn[next_turn], block);
         } else if (!last) {
           next = strip_of(pairs_.turn[0], block_at(product_, step + kBlockSteps));
         }
+        next.fetch_pages(next_turn < (product_.swiglu ? 2 : 1));
         multiply_turn(pairs_.turn[t], block, last, next);
       }
     }
@@ -313,19 +315,24 @@ Workspace::Workspace()
 
 std::int64_t Workspace::bytes() { return kAccumulatorBytes + kWidenedBytes + 2 * kStripBytes; }
 
-int max_panels(const Product& product, std::int64_t num_tiles) {
+CallLimits call_limits(const Product& product, std::int64_t num_tiles) {
+  const int num_sides = product.swiglu ? 2 : 1;
+  if (!any_view(product)) return {kMaxTiles, kMaxPanels / num_sides};
   const bool row_major = std::any_of(
       product.sides.begin(), product.sides.end(),
       [](const Side& side) { return side.view != nullptr && side.view->col_stride == 1; });
-  const int panels = row_major && num_tiles <= kFewTiles ? kMaxPanelsOfFewTiles : kMaxPanels;
-  return product.swiglu ? panels / 2 : panels;
+  const std::int64_t num_calls = std::max<std::int64_t>(1, ceil_div(num_tiles, kMaxViewTiles));
+  const std::int64_t tiles = std::max<std::int64_t>(1, ceil_div(num_tiles, num_calls));
+  const std::int64_t panels =
+      std::min<std::int64_t>(2 * kMaxSums / tiles, row_major ? kMaxViewPanels : kMaxPanels);
+  return {tiles, panels / num_sides / kMinPanels * kMinPanels};  // whole strips
 }
 
 void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
                     Workspace& workspace) {
-  CMM_DCHECK(tiles.size() <= static_cast<std::size_t>(kMaxTiles));
-  CMM_DCHECK(columns.last_panel - columns.first_panel <=
-             max_panels(product, static_cast<std::int64_t>(tiles.size())));
+  CMM_DCHECK(ceil_div(columns.last_panel - columns.first_panel, 2) * (product.swiglu ? 2 : 1) *
+                 static_cast<std::int64_t>(tiles.size()) <=
+             kMaxSums);
   Call(product, tiles, columns, workspace).run();
 }
 

@@ -104,16 +104,27 @@ class Workspace {
   AlignedBuffer strips_;
 };
 
-// Limits of one call of multiply_tiles: more tiles or panels are the caller's to split. They keep
-// the accumulators of a call in L2.
-inline constexpr int kMaxTiles = 43;   // 258 rows
-inline constexpr int kMaxPanels = 16;  // 512 columns (SwiGLU: 8 panels of each side)
-// The same for up to 4 tiles and a row-major view. Of each row of y a call reads these columns, a
-// page or more: with 512 of them a page in small pages is looked up 2 to 4 times as often, which
-// took a fourth more time for 16 rows.
-inline constexpr int kFewTiles = 4;
-inline constexpr int kMaxPanelsOfFewTiles = 64;
-int max_panels(const Product& product, std::int64_t num_tiles);  // of each side
+// One call of multiply_tiles takes up to 43 tiles (258 rows) by 16 panels (512 columns; SwiGLU: 8
+// panels of each side), whose sums stay in L2. More are the caller's to split.
+inline constexpr int kMaxTiles = 43;
+inline constexpr int kMaxPanels = 16;
+// Of a view as many sums may have another shape:
+//   - A call of many tiles is half as wide and twice as tall, so that y is read, and packed in
+//     strips, half as often: 3 % of 1032 rows on Zen 4. Four times as tall gave no more, and the
+//     block of x, now 264 KB, would no longer fit beside the sums into 1 MiB.
+//   - Of few tiles and a row-major y it is wider. Of each row it reads these columns, a page or
+//     more; with 512 of them a page in small pages is looked up 2 to 4 times as often, which took a
+//     fourth more time for 16 and for 32 rows.
+inline constexpr int kMaxViewTiles = 2 * kMaxTiles;
+inline constexpr int kMaxViewPanels = 64;
+inline constexpr int kMinPanels = kMaxPanels / 4;  // SwiGLU of many tiles
+struct CallLimits {
+  std::int64_t tiles = 0;
+  std::int64_t panels = 0;  // of each side
+};
+// How `num_tiles` tiles of a product are cut into calls.
+CallLimits call_limits(const Product& product, std::int64_t num_tiles);
+bool any_view(const Product& product);
 
 void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
                     Workspace& workspace);

@@ -11,6 +11,11 @@ namespace {
 constexpr std::int64_t kUnitRows = 2;      // pairs of k are not split
 constexpr std::int64_t kUnitColumns = 16;  // what a kernel transposes at a time
 
+constexpr std::int64_t kLineBytes = 64;
+constexpr std::uintptr_t kSmallPageBytes = 4096;  // the least of any processor
+
+void fetch_line(const std::byte* line) { __builtin_prefetch(line, 0, 2); }  // to L2
+
 }  // namespace
 
 Strip::Strip(const Kernels& kernels, const StridedMatrixRef& y, const Place& place, std::byte* out)
@@ -105,6 +110,27 @@ Strip::Memory Strip::memory(Range units) const {
             .stride_bytes = y_.col_stride * elem_bytes};
   }
   return {};
+}
+
+void Strip::fetch() const {
+  const Memory all = memory({0, num_units_});
+  for (std::int64_t run = 0; run < all.num_runs; ++run) {
+    for (std::int64_t i = 0; i < all.run_bytes; i += kLineBytes) {
+      fetch_line(all.begin + run * all.stride_bytes + i);
+    }
+  }
+}
+
+void Strip::fetch_pages(bool first_of_rows) const {
+  const Memory all = memory({0, num_units_});
+  // Of columns of y a page serves several blocks of k, by which time its look-up may be lost.
+  const bool each = first_of_rows || order_ == Order::kColumns;
+  for (std::int64_t run = 0; run < all.num_runs; ++run) {
+    const std::byte* begin = all.begin + run * all.stride_bytes;
+    const auto offset =
+        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin) % kSmallPageBytes);
+    if (each || offset < all.run_bytes) fetch_line(begin);
+  }
 }
 
 }  // namespace cmm::gemm

@@ -47,6 +47,14 @@ class Strip {
   };
   Memory memory(Range units) const;
 
+  // Asks for all of it, so that its pages are looked up and its lines read side by side.
+  void fetch() const;
+  // Asks for a line of each run that may be the first in its page. Each look-up of a page in small
+  // pages takes some 70 ns (measured on a virtual Zen 4: 4 to 5 % of 256 rows) if prefetches come
+  // to one page after another among multiplications; together the processor does several at once.
+  // `first_of_rows`: no strip beside this one has been fetched.
+  void fetch_pages(bool first_of_rows) const;
+
  private:
   enum class Order { kRows, kColumns, kOther };  // in which y lies without gaps
 

@@ -85,7 +85,7 @@ TEST(View, MoreRowsThanOneWave) {
 }
 
 TEST(View, MoreColumnsThanOneCallOfTheDriverTakes) {
-  for (const std::int64_t m : {3, 24, 60}) {
+  for (const std::int64_t m : {3, 24, 60, 300, 530}) {
     const Reference plain({.m = m, .k = 5, .n = {2500}, .given = Given::kView}, SumRule::kChain);
     const Reference swiglu(
         {.m = m, .k = 5, .n = {1300, 1300}, .swiglu = true, .given = Given::kMixed},

@@ -81,6 +81,26 @@ TEST_P(Product, MoreRowsThanOneCallTakes) {
   expect_right({.isa = isa(), .dtype = DType::kBF16, .m = 263, .k = 129, .n = 65}, {});
 }
 
+// However rows are cut, the sums of a call are at most those of 43 tiles by 16 panels.
+TEST(CallLimits, HoldTheSumsOfACall) {
+  const StridedMatrixRef row_major(nullptr, DType::kBF16, 64, 64, 64, 1);
+  const StridedMatrixRef column_major(nullptr, DType::kBF16, 64, 64, 1, 64);
+  for (const StridedMatrixRef* view : {&row_major, &column_major}) {
+    const gemm::Side sides[2] = {{.view = view, .out = {}}, {.view = view, .out = {}}};
+    for (const bool swiglu : {false, true}) {
+      const gemm::Product product = {.sides = sides, .swiglu = swiglu};
+      for (std::int64_t num_tiles = 1; num_tiles <= 4 * gemm::kMaxTiles; ++num_tiles) {
+        const gemm::CallLimits limits = gemm::call_limits(product, num_tiles);
+        EXPECT_LE(limits.tiles * limits.panels * (swiglu ? 2 : 1),
+                  gemm::kMaxTiles * gemm::kMaxPanels);
+        EXPECT_EQ(limits.tiles, ceil_div(num_tiles, ceil_div(num_tiles, gemm::kMaxViewTiles)));
+        EXPECT_GE(limits.panels, gemm::kMinPanels);
+        EXPECT_EQ(limits.panels % gemm::kMaxStripPanels, 0);
+      }
+    }
+  }
+}
+
 TEST_P(Product, EveryOutputTypeWithBiasAndActivation) {
   for (DType out_dtype : kDTypes) {
     for (Activation activation : kActivations) {
