@@ -13,7 +13,12 @@ namespace {
 constexpr double kPeakSeconds = 0.05;
 constexpr int kStreams = 4;
 // Several times the last cache: half of what may be taken for one core, all of it for all cores.
+// A sanitizer takes seconds for that much, and no rate means anything under it.
+#ifdef CMM_SANITIZED
+constexpr std::int64_t kProbeBytes = std::int64_t{1} << 20;
+#else
 constexpr std::int64_t kProbeBytes = kMeasureMachineBytes / 2;
+#endif
 
 }  // namespace
 
