@@ -185,7 +185,12 @@ TEST(OtherCommandsOnProcesses, Work) {
   EXPECT_EQ(plan["ranks"][1]["received_bytes"], 67 * 64 * 2);
 
   EXPECT_NE(output_of(Ranks(3, "check")).find("on 3 ranks (shared memory) and"), std::string::npos);
+}
 
+TEST(BenchOnProcesses, MeasuresARowForEachShape) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "a minute under ThreadSanitizer, which sees no races between processes";
+#endif
   const Json bench =
       Json::parse(output_of(Ranks(2, "bench --quick --dtype bf16 --repeats 1 --json")));
   ASSERT_EQ(bench["rows"].size(), 3u);
@@ -235,14 +240,36 @@ class MultiplyOnProcesses : public testing::Test {
   Scratch scratch_;
 };
 
-// Several calls, and an output that travels in several parts.
+// Rows, columns and k of a product that lasts long enough to be met in the middle.
+#ifdef CMM_SANITIZED
+constexpr std::int64_t kLongExtent = 750;
+#else
+constexpr std::int64_t kLongExtent = 1500;
+#endif
+
+// An output that travels in several parts.
 TEST_F(MultiplyOnProcesses, WritesTheFileOfThreads) {
-  write("x.npy", DType::kBF16, 5000, 301);
-  write("y.npy", DType::kBF16, 301, 4201);
+  write("x.npy", DType::kBF16, 1001, 101);
+  write("y.npy", DType::kBF16, 101, 4201);
   EXPECT_EQ(run_tool(words_of(line("threads.npy"))).exit_code, 0);
   const Json j = Json::parse(output_of(Ranks(3, line("processes.npy") + "--algorithm ring")));
   EXPECT_EQ(j["correct"], true);
   EXPECT_EQ(j["algorithm"], "ring");
+  EXPECT_TRUE(content_of(scratch_.file("threads.npy")) ==
+              content_of(scratch_.file("processes.npy")));
+}
+
+// More work than one call does. Not checked: the threads' output is, in multiply_command_test.
+TEST_F(MultiplyOnProcesses, JoinsTheCallsOfALongProduct) {
+#ifdef CMM_SANITIZED
+  GTEST_SKIP() << "a minute under a sanitizer";
+#endif
+  write("x.npy", DType::kBF16, 2500, 1024);
+  write("y.npy", DType::kBF16, 1024, 4201);
+  const std::string line = "multiply " + scratch_.file("x.npy") + " " + scratch_.file("y.npy") +
+                           " --algorithm ring --engine own -o ";
+  EXPECT_EQ(run_tool(words_of(line + scratch_.file("threads.npy") + " --ranks 3")).exit_code, 0);
+  output_of(Ranks(3, line + scratch_.file("processes.npy")));
   EXPECT_TRUE(content_of(scratch_.file("threads.npy")) ==
               content_of(scratch_.file("processes.npy")));
 }
@@ -265,10 +292,10 @@ TEST_F(MultiplyOnProcesses, NamesARankThatCannotOpenAFile) {
   EXPECT_EQ(scratch_.names().size(), 1u);
 }
 
-// Long enough to be met in the middle. The output's unfinished file says that the ranks are there.
+// The output's unfinished file says that the ranks are there.
 TEST_F(MultiplyOnProcesses, EndsOnAllRanksWhenOneIsKilled) {
-  write("x.npy", DType::kF32, 1500, 1500);
-  write("y.npy", DType::kF32, 1500, 1500);
+  write("x.npy", DType::kF32, kLongExtent, kLongExtent);
+  write("y.npy", DType::kF32, kLongExtent, kLongExtent);
   for (const std::size_t victim : {std::size_t{0}, std::size_t{2}}) {
     Ranks ranks(3, line("out.npy") + "--isa portable");
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -291,8 +318,8 @@ TEST_F(MultiplyOnProcesses, EndsOnAllRanksWhenOneIsKilled) {
 
 // A rank that waits for a stopped one says so when it is asked, and goes on afterwards.
 TEST_F(MultiplyOnProcesses, ShowsOnASignalWhatItWaitsFor) {
-  write("x.npy", DType::kF32, 1500, 1500);
-  write("y.npy", DType::kF32, 1500, 1500);
+  write("x.npy", DType::kF32, kLongExtent, kLongExtent);
+  write("y.npy", DType::kF32, kLongExtent, kLongExtent);
   Ranks ranks(2, line("out.npy") + "--isa portable");
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   const auto wait_until = [&](const std::function<bool()>& happened) {
