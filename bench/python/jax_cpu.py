@@ -1,7 +1,7 @@
 """collective_matmul.jax on CPU devices against JAX's own ways: the product of sharded matrices as
 jit and XLA's partitioner make it (einsum), and all_gather then dot in a shard_map (shard_map).
 
-usage: jax_cpu.py [--devices N ...] [--m M ...] [--dtype f32|bf16 ...] [--transposed] [--json FILE]
+usage: jax_cpu.py [--quick] [--devices N ...] [--m M ...] [--dtype f32|bf16 ...] [--transposed] [--json FILE]
 
 Each round times all contenders in turn, each call waited for; the figures are medians and quartiles
 of the rounds, the ratios those of the medians. One process per number of devices, with two threads
@@ -29,6 +29,7 @@ def parse(arguments=None):
     )
     parser.add_argument("--devices", type=int, nargs="+", default=[2, 8])
     parser.add_argument("--m", type=int, nargs="+", default=[1, 16, 64, 256, 1024])
+    parser.add_argument("--quick", action="store_const", dest="m", const=[1, 16, 256])
     parser.add_argument("--k", type=int, default=4096)
     parser.add_argument("--n", type=int, default=8192)
     parser.add_argument("--dtype", nargs="+", default=["f32", "bf16"], choices=["f32", "bf16"])
