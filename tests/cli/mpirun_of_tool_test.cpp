@@ -119,8 +119,8 @@ pid_t pid_of_rank(const std::string& out_spec, int rank) {
 // The unfinished output of rank 0 says that all ranks are there. mpirun returns: no rank waits in
 // MPI_Finalize.
 TEST_F(Mpirun, EndsTheJobWhenARankIsKilled) {
-  write("x.npy", 1500, 1500);
-  write("y.npy", 1500, 1500);
+  write("x.npy", 3000, 3000);
+  write("y.npy", 3000, 3000);
   const pid_t job = start(3, multiply("out.npy") + "--isa portable");
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   pid_t writer = -1;

@@ -27,7 +27,7 @@ fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 wrong=0
-grace=3 # seconds: machines that run tests are busy
+grace=10 # seconds: machines that run tests are busy
 
 for per_host in 1 2; do
   rm -f "$folder"/*

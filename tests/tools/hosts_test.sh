@@ -29,12 +29,12 @@ says 0 "$(hostname)" "the machine's name" "$hosts" with --same-name -- "$hosts" 
 says 0 'qdisc tbf' "a shaped link" "$hosts" with --rate 1gbit -- "$hosts" on 1 ip link show data
 
 # Nobody listens: a host that is reached refuses at once, one that is cut off says nothing.
-reach="timeout 0.3 bash -c ': <>/dev/tcp/10.77.0.2/9'"
-says 1 'Connection refused' "joined hosts" "$hosts" with -- "$hosts" on 0 bash -c "$reach"
+reach="bash -c ': <>/dev/tcp/10.77.0.2/9'"
+says 1 'Connection refused' "joined hosts" "$hosts" with -- "$hosts" on 0 bash -c "timeout 20 $reach"
 says 124 '' "a host that is cut off" \
-  "$hosts" with -- bash -c "'$hosts' cut 1; '$hosts' on 0 $reach"
+  "$hosts" with -- bash -c "'$hosts' cut 1; '$hosts' on 0 timeout 0.3 $reach"
 says 1 'Connection refused' "a mended link" \
-  "$hosts" with -- bash -c "'$hosts' cut 1; '$hosts' mend 1; '$hosts' on 0 bash -c \"$reach\""
+  "$hosts" with -- bash -c "'$hosts' cut 1; '$hosts' mend 1; '$hosts' on 0 bash -c \"timeout 20 $reach\""
 
 stay="'$hosts' on 1 bash -c 'sleep 1000 & touch /dev/shm/stays'"
 says 0 'left behind on host 1: process' "a process that stays is told" "$hosts" with -- bash -c "$stay"

@@ -1,5 +1,5 @@
-// How many interleavings a second. The bounds are ten times what a core of 2024 needs: what
-// they find is work that has become quadratic.
+// How many interleavings a second of processor time. The bounds are ten times what a core of 2024
+// needs: what they find is work that has become quadratic.
 #include "base/clock.hpp"
 #include "tpu/interpret/ring_programs.hpp"
 #include "tpu/kernels/reference.hpp"
@@ -8,17 +8,18 @@
 namespace cmm::tpu {
 namespace {
 
-// Seconds of one run: the mean of `num_runs`, each with another seed.
+// Seconds of one run: the mean of `num_runs`, each with another seed. They are this thread's, so
+// that others on the machine do not count.
 double seconds_of_a_run(const Program& program, const Chip& chip,
                         const std::vector<std::vector<Array>>& inputs, RunOptions options,
                         int num_runs) {
-  const double start = wall_seconds();
+  const double start = thread_cpu_seconds();
   for (int i = 0; i < num_runs; ++i) {
     options.seed = static_cast<std::uint64_t>(i);
     const RunResult result = run(program, chip, inputs, options);
     EXPECT_FALSE(result.fault) << fault_text(result);
   }
-  const double seconds = (wall_seconds() - start) / num_runs;
+  const double seconds = (thread_cpu_seconds() - start) / num_runs;
   std::string name = program.name + (options.arithmetic ? "_arithmetic" : "_order") + "_us";
   testing::Test::RecordProperty(name, static_cast<int>(seconds * 1e6));
   return seconds;
