@@ -1,8 +1,10 @@
 """What the handlers for CPU devices and JAX must agree on, before and beside any call."""
 
+import concurrent.futures
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -96,6 +98,48 @@ monitoring.register_event_listener(lambda event, **_: events.append(event.split(
     code = IMPORT + count + CALL + "print('compiled:', events.count('cache_misses'))"
     assert "compiled: 0\n" not in run_python(code, **cached)
     assert "compiled: 0\n" in run_python(code, **cached)
+
+
+OF_TWO_PROCESSES = """
+import sys, numpy as np
+jax.distributed.initialize(sys.argv[1], 2, int(sys.argv[2]), initialization_timeout=60)
+from jax.sharding import Mesh, PartitionSpec as P
+whole, own = Mesh(np.array(jax.devices()), ("tp",)), Mesh(np.array(jax.local_devices()), ("tp",))
+x = np.eye(8, dtype="float32")
+for call in (
+    lambda: cm.all_gather_matmul(x, x, whole, "tp"),
+    lambda: jax.jit(jax.shard_map(
+        lambda x, y: cm.all_gather_matmul_local(x, y, "tp"),
+        mesh=own, in_specs=(P("tp", None), P(None, "tp")), out_specs=P(None, "tp"),
+    ))(x, x),
+):
+    try:
+        call()
+    except cm._cpu.UnsupportedError as error:
+        assert "of 2 processes" in str(error) and "jax.local_devices()" in str(error)
+        print("refused")
+assert np.array_equal(cm.all_gather_matmul(x, x, own, "tp"), x)
+jax.config.update("jax_cpu_collectives_implementation", "gloo")
+out = jax.jit(lambda x: cm.all_gather_matmul(x, x, whole, "tp", algorithm="sequential"))(x)
+assert out.shape == (8, 8)
+jax.distributed.shutdown()
+"""
+
+
+def test_devices_of_several_processes_are_refused_and_those_of_one_of_them_work():
+    with socket.socket() as any_socket:
+        any_socket.bind(("localhost", 0))
+        address = f"localhost:{any_socket.getsockname()[1]}"
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        runs = [
+            threads.submit(
+                run_python, IMPORT + OF_TWO_PROCESSES, address, str(rank),
+                XLA_FLAGS="--xla_force_host_platform_device_count=2",
+            )
+            for rank in range(2)
+        ]
+        for run in runs:
+            assert run.result().count("refused") == 2
 
 
 SERIALIZE = """

@@ -56,6 +56,7 @@ class Config:
     algorithm: str | None = None
     chip: str | None = None
     device_kind: str | None = None
+    num_processes: int | None = None  # that the mesh's devices belong to; None: it does not say
     deadline_seconds: float = DEADLINE_SECONDS
     debug: bool = False
 
@@ -81,6 +82,7 @@ class Config:
             "swiglu": self.swiglu,
             "out_dtype": self.out_dtype,
             "algorithm": self.algorithm,
+            "num_processes": self.num_processes,
             "deadline_seconds": self.deadline_seconds,
             "tpu": TpuOptions(
                 mesh=tuple(size for _, size in self.mesh_axes),
@@ -135,6 +137,7 @@ def make_config(
         algorithm=algorithm,
         chip=chip,
         device_kind=device_kind_of(mesh),
+        num_processes=_num_processes_of(mesh),
         deadline_seconds=deadline_seconds,
         debug=debug,
     )
@@ -170,6 +173,12 @@ def device_kind_of(mesh: jax.sharding.Mesh | jax.sharding.AbstractMesh) -> str |
     abstract = getattr(mesh, "abstract_device", None)  # JAX has it from 0.7 on
     kind = getattr(abstract, "device_kind", None)
     return kind if kind is not None and kind.upper().startswith("TPU") else None
+
+
+def _num_processes_of(mesh: jax.sharding.Mesh | jax.sharding.AbstractMesh) -> int | None:
+    if not isinstance(mesh, jax.sharding.Mesh):
+        return None
+    return len({device.process_index for device in mesh.devices.flat})
 
 
 def check_operands(

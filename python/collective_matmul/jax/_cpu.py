@@ -97,6 +97,7 @@ def lower(
     activations: Sequence[str] = (),
     swiglu: bool = False,
     algorithm: str | None = None,
+    num_processes: int | None = None,
     deadline_seconds: float = DEADLINE_SECONDS,
     **_: Any,
 ) -> Any:
@@ -112,6 +113,7 @@ def lower(
         num_ranks: of the axis.
         num_groups: of ranks; positions on the other axes of the mesh.
         activations: one name per right side; empty: none.
+        num_processes: that the devices belong to; None: all that JAX knows of.
         algorithm: None, "auto" or "direct"; devices of one process read each other's rows.
         deadline_seconds: for all ranks to come to a call.
 
@@ -136,10 +138,13 @@ def lower(
         raise InvalidArgumentError(
             f"deadline_seconds={deadline_seconds}: it must be above 0", -1
         )
-    if jax.process_count() > 1:
+    if num_processes is None:
+        num_processes = jax.process_count()
+    if num_processes > 1:
         raise UnsupportedError(
-            f"all_gather_matmul on CPU devices of {jax.process_count()} processes: CPU devices "
-            f"meet within one process"
+            f"all_gather_matmul on CPU devices of {num_processes} processes: CPU devices meet "
+            f"within one process. Give a mesh (with mesh=, in a shard_map of your own) of "
+            f"jax.local_devices(), or algorithm='sequential', which is XLA's own gather and product"
         )
     _warn_of_small_pool()
     rule = jax.ffi.ffi_lowering(_TARGET)
