@@ -111,7 +111,7 @@ def test_a_rank_that_raises_takes_its_peers_along():
     begin = time.monotonic()
     with pytest.raises(KeyError, match="lost"):
         cmm.run_ranks(2, body)
-    assert time.monotonic() - begin < 5  # and not after the deadline of 60 s
+    assert time.monotonic() - begin < 30  # and not after the deadline of 60 s
     assert "KeyError: 'lost'" in str(seen[0]) and seen[0].rank == 1
 
 
@@ -124,7 +124,7 @@ def test_a_wrong_argument_of_a_call_ends_the_mesh(wrong):
     begin = time.monotonic()
     with pytest.raises(InvalidArgumentError, match="x"):
         cmm.run_ranks(2, body)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 30
 
 
 def test_a_wrong_argument_of_a_call_spares_a_peer_in_the_call_before():
@@ -157,7 +157,7 @@ def test_a_deadline_names_the_late_rank():
     release = threading.Event()
 
     def body(mesh):
-        call = cmm.plan(mesh.axis(), m=M, k=K, n_local=N, deadline_seconds=0.1)
+        call = cmm.plan(mesh.axis(), m=M, k=K, n_local=N, deadline_seconds=1)
         if mesh.rank == 1:
             release.wait(30)
         try:
@@ -173,33 +173,43 @@ def test_a_deadline_names_the_late_rank():
 def test_calls_release_the_gil():
     """While one rank waits in a call, Python runs on in the others. (That calls overlap, each
     product of this file shows: none could end otherwise.)"""
+    axes = {}
     steps = []
 
     def body(mesh):
-        if mesh.rank == 0:
-            mesh.axis().barrier()
-        else:
-            end = time.monotonic() + 0.2
-            while time.monotonic() < end:
-                steps.append(mesh.rank)
-            mesh.axis().barrier()
+        axes[mesh.rank] = mesh.axis()
+        if mesh.rank == 1:
+            while 0 not in axes or "waits for rank 1" not in axes[0].history():
+                time.sleep(0.001)
+            for step in range(1000):
+                steps.append(step)
+                time.sleep(0)
+        mesh.axis().barrier()
 
     cmm.run_ranks(2, body)
-    assert len(steps) > 1000
+    assert len(steps) == 1000
 
 
 def test_ctrl_c_ends_waiting_ranks():
     program = """
-        import time
+        import threading, time
         import collective_matmul.numpy as cmm
 
+        axes = {}
+        ended = threading.Event()
+
         def body(mesh):
+            axes[mesh.rank] = mesh.axis()
             if mesh.rank == 0:
-                time.sleep(1)
+                while "waits for rank 0" not in "".join(axis.history() for axis in [*axes.values()]):
+                    time.sleep(0.01)
                 print("waiting", flush=True)
-                time.sleep(2)
+                ended.wait(60)
             else:
-                mesh.axis().barrier()
+                try:
+                    mesh.axis().barrier()
+                finally:
+                    ended.set()
 
         try:
             cmm.run_ranks(3, body)

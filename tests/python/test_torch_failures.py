@@ -226,20 +226,22 @@ def test_ranks_with_different_columns_and_types(two):
 
 def late(rank):
     if rank == 1:
-        time.sleep(2)
+        dist.barrier()
         text = "rank 0 of process group '0': rank 1 of process group '0' has not come"
         refuses(text, torch.ones(2, K), [torch.ones(K, 3)], kind=PeerFailedError)
     else:
         refuses("rank 1 of process group '0' has not come", torch.ones(2, K), [torch.ones(K, 3)],
                 kind=DeadlineError, deadline=0.5)
+        dist.barrier()
     works(rank)
     if rank == 1:
-        time.sleep(2)
+        dist.barrier()
         refuses("rank 1", torch.ones(2, K), [torch.ones(K, 3)], kind=Error)
     else:
         with pytest.raises(DeadlineError, match="rank 1") as caught:
             cmt.all_gather_matmul(torch.ones(2, K), [torch.ones(K, 3)], deadline_seconds=0.5)
         assert caught.value.rank == 1
+        dist.barrier()
     works(rank)
 
 
@@ -292,8 +294,9 @@ def test_a_killed_rank_that_held_the_store():
 
 
 def backward_alone(rank):
+    works(rank)  # from here on they come together
     x = torch.ones(2, K, requires_grad=True)
-    [out] = cmt.all_gather_matmul(x, [torch.ones(K, 3)], deadline_seconds=1)[1]
+    [out] = cmt.all_gather_matmul(x, [torch.ones(K, 3)], deadline_seconds=2)[1]
     if rank == 0:
         begin = time.monotonic()
         with pytest.raises(PeerFailedError, match="the gradient's sum over the ranks failed"):
