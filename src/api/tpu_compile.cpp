@@ -11,6 +11,7 @@
 #include "cmm/error.hpp"
 #include "sim/tile_walk.hpp"
 #include "tpu/aot/compile.hpp"
+#include "tpu/aot/dump_folder.hpp"
 #include "tpu/aot/schedule_report.hpp"
 #include "tpu/aot/slice.hpp"
 #include "tpu/emit/custom_call.hpp"

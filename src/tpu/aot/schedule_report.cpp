@@ -1,11 +1,7 @@
 #include "tpu/aot/schedule_report.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -227,19 +223,6 @@ ScheduleReport read_schedule(const std::string& folder) {
   read_bundles(bundles, mxu_use(utilization), report);
   read_allocations(allocations, report);
   return report;
-}
-
-DumpFolder::DumpFolder() {
-  std::error_code failed;
-  path_ = (fs::temp_directory_path(failed) / "cmm-tpu-XXXXXX").string();
-  if (failed || mkdtemp(path_.data()) == nullptr) {
-    throw Error(ErrorCode::kIo, cat("cannot make a folder ", path_, ": ", std::strerror(errno)));
-  }
-}
-
-DumpFolder::~DumpFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
 }
 
 }  // namespace cmm::tpu::aot

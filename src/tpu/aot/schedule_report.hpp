@@ -39,17 +39,4 @@ struct ScheduleReport {
 // has no schedule with a product.
 ScheduleReport read_schedule(const std::string& folder);
 
-// A folder of its own for a dump, removed with what is in it at the end.
-class DumpFolder {
- public:
-  DumpFolder();  // throws Error(kIo)
-  DumpFolder(const DumpFolder&) = delete;
-  DumpFolder& operator=(const DumpFolder&) = delete;
-  ~DumpFolder();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace cmm::tpu::aot

@@ -6,6 +6,7 @@
 #include "cmm/error.hpp"
 #include "sim/chips.hpp"
 #include "sim/tile_walk.hpp"
+#include "tpu/aot/dump_folder.hpp"
 #include "tpu/aot/libtpu.hpp"
 #include "tpu/aot/schedule_report.hpp"
 #include "tpu/support/simple_schedule.hpp"
