@@ -203,6 +203,7 @@ void Executor::choose_wave() {
 void Executor::await_wave() {
   const SpanTimer span(config_.trace, SpanKind::kWait, gather_.rank(), 0);
   std::int64_t begin_ns = 0;
+  bool late = false;
   transport::Wait wait(gather_.dozer());
   for (;;) {
     gather_.progress(0);
@@ -214,10 +215,12 @@ void Executor::await_wave() {
       const std::int64_t waited_ns = now_ns() - begin_ns;
       if (waited_ns > (queue_.num_rows() < kWaveRows ? kWaitForRowsNs : kWaitForRestNs)) break;
     }
+    if (late) miss_deadline(gather_.not_arrived());
     wait.pause();
     if (!wait.time_to_check()) continue;
     gather_.history().waiting_for(gather_.awaited_peer());
-    if (wait.expired(*deadline_)) miss_deadline(gather_.not_arrived());
+    // Of a pause that was longer than it should be: what came in it is looked at first.
+    late = wait.expired(*deadline_);
   }
   queue_.take(wave_);
   last_wave_ = gather_.num_not_taken() == 0 && queue_.empty();

@@ -5,67 +5,13 @@
 
 #include <set>
 
+#include "support/fake_endpoint.hpp"
+
 namespace cmm::exec {
 namespace {
 
 using schedule::Algorithm;
-
-// Peers that have offered and sent the chunks of `here`, and nothing else.
-class FakeChannel : public transport::Channel {
- public:
-  explicit FakeChannel(const std::set<int>& here) : here_(here) {}
-  void doze() override {}
-  void rise() override {}
-  void connect(const Deadline&) override {}
-  void begin(const transport::CallHeader&) override {}
-  void end() override {}
-  void check_alive() const override {}
-  void check_peers() override {}
-  int quiesce(std::chrono::milliseconds) override { return -1; }
-  void offer(int, const transport::Rows&) override {}
-  bool released(int) override { return false; }
-  void fetch(int, int, std::byte*, std::int64_t, std::int64_t) override {}
-  bool fetched(int, int chunk) override { return here_.contains(chunk); }
-  void poll() override {}
-  bool any_thread() const override { return true; }
-  std::string silence_of(int) const override { return ""; }
-  bool offered(int, int chunk) override { return here_.contains(chunk); }
-  transport::Rows look(int, int) const override { return {nullptr, 1, 4, 4}; }
-  void release(int, int) override {}
-
- private:
-  const std::set<int>& here_;
-};
-
-class FakeEndpoint : public transport::Endpoint {
- public:
-  FakeEndpoint(int rank, std::vector<int> hosts) : rank_(rank), hosts_(std::move(hosts)) {}
-  int rank() const override { return rank_; }
-  int num_ranks() const override { return static_cast<int>(hosts_.size()); }
-  std::string_view transport_name() const override { return "fake"; }
-  const std::vector<int>& hosts() const override { return hosts_; }
-  std::vector<std::string> exchange(const std::string&, const Deadline&,
-                                    transport::Purpose) override {
-    return {};
-  }
-  std::unique_ptr<transport::Channel> open_channel(const transport::ChannelShape&) override {
-    return std::make_unique<FakeChannel>(here);
-  }
-  transport::Block allocate(std::int64_t bytes) override {
-    const auto memory = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(bytes));
-    return {std::shared_ptr<std::byte>(memory, memory->data()), bytes};
-  }
-  void fail(const Error&) override {}
-  void check_alive() const override {}
-  void check_usable() const override {}
-  void leave(const char*) override {}
-
-  std::set<int> here;
-
- private:
-  int rank_;
-  std::vector<int> hosts_;
-};
+using test::FakeEndpoint;
 
 // One row a chunk; from rank 0.
 class GatherOf {
@@ -81,7 +27,7 @@ class GatherOf {
                   {x_.data(), DType::kF32, rows, 1, 1}, partition_);
   }
   int awaited_once_here(const std::set<int>& chunks) {
-    endpoint_.here.insert(chunks.begin(), chunks.end());
+    endpoint_.peers.here.insert(chunks.begin(), chunks.end());
     // Of one host's chunks one is copied at a time.
     for (int i = 0; i < gather_.num_chunks(); ++i) gather_.progress(0);
     EXPECT_EQ(gather_.not_arrived().peer, gather_.awaited_peer());
