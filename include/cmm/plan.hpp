@@ -120,6 +120,11 @@ class Plan {
   // everything a call needs. A plan serves any m up to its own; with explicit rows, exactly its
   // own.
   static Plan make(const Axis& axis, const ProblemShape& shape, const Options& options = {});
+  // In place of make(), on a rank whose arguments do not even make a shape and options, as words of
+  // a configuration that name no algorithm. Always throws: with the reason, on every rank, what
+  // make() throws where a shape is wrong.
+  [[noreturn]] static void refuse(const Axis& axis, const std::string& reason,
+                                  std::chrono::milliseconds deadline = kDefaultDeadline);
 
   const ProblemShape& shape() const;
   const Options& options() const;

@@ -183,8 +183,13 @@ class Arguments:
             ) from None
 
 
-def checked(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """The function, given only what its signature says; numpy's scalars become Python's."""
+def checked(
+    function: Callable[Parameters, Result],
+    *,
+    refused: Callable[..., None] = lambda error, *args, **options: None,
+) -> Callable[Parameters, Result]:
+    """The function, given only what its signature says; numpy's scalars become Python's. Calls
+    refused(error, ...) with the arguments of a call that is refused."""
     @functools.cache  # not yet: signatures may name what is defined after them
     def arguments() -> Arguments:
         return Arguments(function)
@@ -196,9 +201,12 @@ def checked(function: Callable[Parameters, Result]) -> Callable[Parameters, Resu
     @functools.wraps(function)
     def call(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
         as_taken = arguments().converted
-        return function(
-            *[as_taken(*each) for each in zip(itertools.chain(positional, rest), args)],
-            **{name: as_taken(name, value) for name, value in options.items()},
-        )
+        try:
+            given = [as_taken(*each) for each in zip(itertools.chain(positional, rest), args)]
+            named = {name: as_taken(name, value) for name, value in options.items()}
+        except InvalidArgumentError as error:
+            refused(error, *args, **options)
+            raise
+        return function(*given, **named)
 
     return call

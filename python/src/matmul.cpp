@@ -151,23 +151,28 @@ void bind_plan(nb::module_& module) {
              const std::optional<std::string>& out_dtype, const std::vector<std::int64_t>& rows,
              const std::string& algorithm, int pieces, int threads, double deadline_seconds,
              bool native_bf16, const std::vector<std::string>& activations, bool swiglu) {
-            ProblemShape shape{
-                .m = m, .k = k, .n_local = n_local, .dtype = parse_dtype(dtype), .rows = rows};
-            if (out_dtype) shape.out_dtype = parse_dtype(*out_dtype);
-            return Plan::make(axis, shape,
-                              {.algorithm = parse_algorithm(algorithm),
-                               .pieces = pieces,
-                               .threads = threads,
-                               .deadline = deadline_of(deadline_seconds),
-                               .native_bf16 = native_bf16,
-                               .activations = activations_of(activations),
-                               .swiglu = swiglu});
+            ProblemShape shape{.m = m, .k = k, .n_local = n_local, .rows = rows};
+            Options options{
+                .pieces = pieces, .threads = threads, .native_bf16 = native_bf16, .swiglu = swiglu};
+            try {
+              shape.dtype = parse_dtype(dtype);
+              if (out_dtype) shape.out_dtype = parse_dtype(*out_dtype);
+              options.algorithm = parse_algorithm(algorithm);
+              options.deadline = deadline_of(deadline_seconds);
+              options.activations = activations_of(activations);
+            } catch (const Error& error) {
+              Plan::refuse(axis, error.what());
+            }
+            return Plan::make(axis, shape, options);
           },
           "axis"_a, nb::kw_only(), "m"_a, "k"_a, "n_local"_a, "dtype"_a, "out_dtype"_a = nb::none(),
           "rows"_a = std::vector<std::int64_t>{}, "algorithm"_a = "auto", "pieces"_a = usual.pieces,
           "threads"_a = usual.threads, "deadline_seconds"_a = seconds_of(usual.deadline),
           "native_bf16"_a = usual.native_bf16, "activations"_a = std::vector<std::string>{},
           "swiglu"_a = usual.swiglu, WithoutGil())
+      .def_static(
+          "refuse", [](const Axis& axis, const std::string& reason) { Plan::refuse(axis, reason); },
+          "axis"_a, "reason"_a, WithoutGil())
       .def_prop_ro("rank", &Plan::rank)
       .def_prop_ro("num_ranks", &Plan::num_ranks)
       .def_prop_ro("algorithm", [](const Plan& plan) { return algorithm_name(plan.algorithm()); })

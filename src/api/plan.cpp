@@ -120,6 +120,16 @@ Plan Plan::make(const Axis& axis, const ProblemShape& shape, const Options& opti
   }));
 }
 
+void Plan::refuse(const Axis& axis, const std::string& reason, std::chrono::milliseconds deadline) {
+  const api::Claim claim(axis, {.kind = transport::History::Kind::kPlan});
+  axis.endpoint().check_usable();
+  api::collectively(axis.endpoint(), "the making of a plan", [&] {
+    api::agree(axis, {}, {}, reason.empty() ? "it gives no reason" : reason,
+               api::agreement_deadline(deadline));
+  });
+  throw Error(ErrorCode::kInvalidArgument, reason, axis.rank());  // never: agree() has thrown
+}
+
 api::PlanState& Plan::state() const {
   if (state_ != nullptr) return *state_;
   throw Error(ErrorCode::kInvalidArgument, "this plan was moved from; use the one it was moved to");

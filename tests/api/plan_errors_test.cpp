@@ -64,6 +64,15 @@ TEST(PlanErrors, ADisagreementIsTheSameClearErrorOnEveryRank) {
              start + "hosts: rank 0 has 0, rank 1 has 3");
 }
 
+TEST(PlanErrors, ARankWithoutAShapeIsToldOf) {
+  expect_all(run_and_catch(3,
+                           [](const Axis& axis) {
+                             if (axis.rank() == 1) Plan::refuse(axis, "no algorithm 'star'");
+                             Plan::make(axis, {.m = 12, .k = 8, .n_local = {4}});
+                           }),
+             "rank 1 of axis 'tp': no algorithm 'star'");
+}
+
 TEST(PlanErrors, OneRanksMistakeIsToldToAll) {
   const std::string start = "rank 1 of axis 'tp': ";
   expect_all(plan_with_change([](auto& shape, auto&) { shape.m = -1; }),

@@ -93,6 +93,29 @@ def test_ranks_that_disagree_all_learn_of_it():
     assert len(told) == 3 and len(set(told)) == 1
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"m": 10**30}, {"n_local": 2.5}, {"dtype": "int8"}, {"algorithm": "star"}, {"pieces": -1}]
+    + [{"deadline_seconds": 0}, {"activation": "tanh"}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_what_is_wrong_with_a_plan_on_one_rank_is_told_to_all(wrong):
+    told = []
+
+    def body(mesh):
+        given = {"m": M, "k": K, "n_local": N} | (wrong if mesh.rank == 1 else {})
+        with pytest.raises(InvalidArgumentError) as caught:
+            cmm.plan(mesh.axis(), **given)
+        told.append(str(caught.value))
+        mesh.axis().barrier()  # the mesh stays usable
+
+    begin = time.monotonic()
+    cmm.run_ranks(3, body)
+    assert time.monotonic() - begin < 5  # and not after the deadline of 60 s
+    assert len(told) == 3 and len(set(told)) == 1
+    assert told[0].startswith("rank 1 of axis 'tp': ")
+
+
 def test_a_rank_that_raises_takes_its_peers_along():
     seen = {}
 

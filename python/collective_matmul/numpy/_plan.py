@@ -1,5 +1,6 @@
 """Weights, plans and calls of one rank."""
 
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -223,7 +224,13 @@ class Plan:
         )
 
 
-@checked
+def _tell_peers(error: InvalidArgumentError, axis: Any = None, **_: Any) -> None:
+    """In place of the making of a plan, in which the peers wait for this rank."""
+    if isinstance(axis, Axis):
+        _core.Plan.refuse(axis._core, str(error))
+
+
+@functools.partial(checked, refused=_tell_peers)
 def plan(
     axis: Axis,
     *,
@@ -266,8 +273,12 @@ def plan(
         OutOfMemoryError, UnsupportedError: naming a rank. The mesh stays usable in all cases.
     """
     widths = [n_local] if isinstance(n_local, int) else list(n_local)
-    element = dtype_name(dtype, "dtype")
-    out_element = element if out_dtype is None else dtype_name(out_dtype, "out_dtype")
+    try:
+        element = dtype_name(dtype, "dtype")
+        out_element = element if out_dtype is None else dtype_name(out_dtype, "out_dtype")
+    except InvalidArgumentError as error:
+        _tell_peers(error, axis)
+        raise
     core = _core.Plan.make(
         axis._core,
         m=m,
