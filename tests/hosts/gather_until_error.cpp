@@ -21,7 +21,7 @@
 
 namespace {
 
-constexpr std::chrono::milliseconds kDeadline{1000};
+constexpr std::chrono::milliseconds kDeadline{2000};
 constexpr double kLongestStay = 30;  // seconds for the others to note theirs
 
 void await_all(const std::string& begin, int num_ranks) {
