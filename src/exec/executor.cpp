@@ -20,6 +20,9 @@ constexpr std::int64_t kMaxWaveRows = std::int64_t{4} * gemm::kMaxTiles * gemm::
 
 constexpr std::int64_t kWaitForRestNs = 20'000;
 constexpr std::int64_t kWaitForRowsNs = 200'000;
+// Another wave reads and packs a view of y anew, of which multiplying hides all but 1 ns for so
+// many bytes (Zen 4). So much, but no longer than for rows, is worth waiting to be spared it.
+constexpr std::int64_t kViewBytesPerNs = 20;
 
 constexpr std::int64_t kLookAtPeersNs = 20'000'000;
 
@@ -44,6 +47,16 @@ void copy_rows(const ConstMatrixRef& from, const MatrixRef& to, Range rows, std:
                 static_cast<const std::byte*>(from.data) + row * from.row_stride * elem_bytes,
                 row_bytes);
   }
+}
+
+std::int64_t wait_for_rest_ns(const gemm::Product& product) {
+  std::int64_t bytes = 0;
+  for (const gemm::Side& side : product.sides) {
+    if (side.view == nullptr) continue;
+    bytes += side.view->rows * side.view->cols *
+             static_cast<std::int64_t>(dtype_bytes(side.view->dtype));
+  }
+  return std::clamp(bytes / kViewBytesPerNs, kWaitForRestNs, kWaitForRowsNs);
 }
 
 std::int64_t max_wave_rows(std::int64_t max_m) { return std::min(max_m, kMaxWaveRows); }
@@ -92,6 +105,7 @@ void Executor::run(const Call& call, const schedule::Partition& partition) {
   const SpanTimer span(config_.trace, SpanKind::kCall, gather_.rank(), 0);
   call_ = &call;
   in_tiles_ = !gemm::multiplies_decode(call.product, call.m);
+  wait_for_rest_ns_ = wait_for_rest_ns(call.product);
   partition_ = &partition;
   deadline_ = &deadline;
   looked_ns_ = now_ns();
@@ -213,7 +227,7 @@ void Executor::await_wave() {
       if (gather_.stalled() || queue_.num_rows() >= kMaxWaveRows) break;
       if (begin_ns == 0) begin_ns = now_ns();
       const std::int64_t waited_ns = now_ns() - begin_ns;
-      if (waited_ns > (queue_.num_rows() < kWaveRows ? kWaitForRowsNs : kWaitForRestNs)) break;
+      if (waited_ns > (queue_.num_rows() < kWaveRows ? kWaitForRowsNs : wait_for_rest_ns_)) break;
     }
     if (late) miss_deadline(gather_.not_arrived());
     wait.pause();
@@ -352,7 +366,8 @@ void Executor::plan_multiply() {
   const auto num_tiles = static_cast<std::int64_t>(tiles_.size());
   const gemm::CallLimits limits =
       in_tiles() ? tile_limits(num_tiles)
-                 : gemm::CallLimits{.tiles = 1, .panels = gemm::max_decode_panels(call_->product)};
+                 : gemm::CallLimits{.tiles = 1,
+                                    .panels = gemm::max_decode_panels(call_->product, call_->m)};
   const std::int64_t group_panels = limits.panels;
   list_groups(group_panels);
   units_per_block_ = group_panels / kUnitPanels;

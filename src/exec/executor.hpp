@@ -133,7 +133,8 @@ class Executor {
 
   // Of the running call.
   const Call* call_ = nullptr;
-  bool in_tiles_ = false;  // how its rows are packed
+  bool in_tiles_ = false;              // how its rows are packed
+  std::int64_t wait_for_rest_ns_ = 0;  // once as many rows have arrived as fill a wave
   const schedule::Partition* partition_ = nullptr;
   const Deadline* deadline_ = nullptr;
   std::int64_t looked_ns_ = 0;  // when thread 0 last looked at its peers' processes

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "gemm/fetch.hpp"
 #include "gemm/output.hpp"
 #include "gemm/pad_columns.hpp"
 #include "gemm/product.hpp"
@@ -10,16 +11,19 @@ namespace cmm::gemm {
 namespace {
 
 // Of a row-major y, what is multiplied together while the next as large block is fetched to L2.
-// With smaller blocks the sums are loaded and stored more often; on Zen 4 (1 MiB of L2) 64 KB and
-// 128 KB were alike and 256 KB took 1.5 times as long for one row.
+// With smaller blocks the sums are loaded and stored more often, which 1 or 2 rows of x feel least.
+// On Zen 4 (1 MiB of L2) 1 row of bf16 took 1.2 times as long with 128 KB as with 64 KB, and 4 rows
+// the other way round; f32 up to 2 rows were alike, and 256 KB took 1.5 times as long for 1 row.
 constexpr std::int64_t kViewBlockBytes = 128 << 10;
-constexpr std::int64_t kMinViewBlockRows = 16;
+constexpr std::int64_t kViewBlockBytesOfTwoRows = 64 << 10;
+constexpr std::int64_t kMinViewBlockRows = 8;
 constexpr std::int64_t kMaxViewBlockRows = 128;
 // Rows of a panel that is copied because it is narrow or has other strides.
 constexpr std::int64_t kPaddedRows = 64;
 
-std::int64_t view_block_rows(std::int64_t row_bytes) {
-  return std::clamp(kViewBlockBytes / row_bytes / 2 * 2, kMinViewBlockRows, kMaxViewBlockRows);
+std::int64_t view_block_rows(int rows_of_x, std::int64_t row_bytes) {
+  const std::int64_t bytes = rows_of_x <= 2 ? kViewBlockBytesOfTwoRows : kViewBlockBytes;
+  return std::clamp(bytes / row_bytes / 2 * 2, kMinViewBlockRows, kMaxViewBlockRows);
 }
 
 // The sums of x and panels [first_panel, ...) of one view.
@@ -72,15 +76,26 @@ class DecodeView {
   }
 
   void multiply_rows(DecodeViewArgs block) const {
-    const std::int64_t block_rows =
-        view_block_rows(std::int64_t{block.num_panels} * kPanelColumns * elem_bytes());
+    const std::int64_t row_bytes = std::int64_t{block.num_panels} * kPanelColumns * elem_bytes();
+    const std::int64_t block_rows = view_block_rows(args_.rows, row_bytes);
     for (std::int64_t k0 = 0; k0 < args_.k; k0 += block_rows) {
       block.x = x_from(k0);
       block.y = element(k0, 0);
       block.k = std::min(block_rows, args_.k - k0);
       block.next_y = k0 + block.k < args_.k ? element(k0 + block.k, 0) : nullptr;
       block.first = k0 == 0;
+      fetch_pages({k0 + block.k, std::min(k0 + block.k + block_rows, args_.k)}, row_bytes);
       type_.decode_rows_of_y(block);
+    }
+  }
+
+  // The pages of the next block together, for the reason that Strip::fetch_pages has.
+  void fetch_pages(Range rows, std::int64_t row_bytes) const {
+    for (std::int64_t k = rows.begin; k < rows.end; ++k) {
+      const std::byte* row = element(k, 0);
+      for (std::int64_t i = 0; i < row_bytes; i += kSmallPageBytes) fetch_line(row + i);
+      if (reinterpret_cast<std::uintptr_t>(row) % kSmallPageBytes != 0)
+        fetch_line(row + row_bytes - 1);
     }
   }
 
@@ -126,8 +141,9 @@ bool multiplies_decode(const Product& product, std::int64_t m) {
                                  : max_decode_rows(*product.kernels, product.dtype));
 }
 
-int max_decode_panels(const Product& product) {
-  return any_view(product) ? kMaxDecodeViewPanels : kMaxDecodePanels;
+int max_decode_panels(const Product& product, std::int64_t m) {
+  if (!any_view(product)) return kMaxDecodePanels;
+  return m <= 4 ? kMaxDecodeViewPanels : kMaxDecodeViewPanels / 2;
 }
 
 void multiply_decode(const Product& product, const std::byte* packed_x, std::int64_t m,
@@ -136,7 +152,7 @@ void multiply_decode(const Product& product, const std::byte* packed_x, std::int
   CMM_DCHECK(multiplies_decode(product, m));
   if (m == 0) return;
   const int num_sides = product.swiglu ? 2 : 1;
-  const std::int64_t max_panels = max_decode_panels(product);
+  const std::int64_t max_panels = max_decode_panels(product, m);
   for (std::int64_t first = columns.first_panel; first < columns.last_panel; first += max_panels) {
     const auto num_panels = static_cast<int>(std::min(max_panels, columns.last_panel - first));
     const std::int64_t acc_stride = std::int64_t{kPanelColumns} * num_panels;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "gemm/fetch.hpp"
 #include "gemm/pad_columns.hpp"
 
 namespace cmm::gemm {
@@ -10,11 +11,6 @@ namespace {
 
 constexpr std::int64_t kUnitRows = 2;      // pairs of k are not split
 constexpr std::int64_t kUnitColumns = 16;  // what a kernel transposes at a time
-
-constexpr std::int64_t kLineBytes = 64;
-constexpr std::uintptr_t kSmallPageBytes = 4096;  // the least of any processor
-
-void fetch_line(const std::byte* line) { __builtin_prefetch(line, 0, 2); }  // to L2
 
 }  // namespace
 
@@ -127,9 +123,11 @@ void Strip::fetch_pages(bool first_of_rows) const {
   const bool each = first_of_rows || order_ == Order::kColumns;
   for (std::int64_t run = 0; run < all.num_runs; ++run) {
     const std::byte* begin = all.begin + run * all.stride_bytes;
+    const std::byte* last = begin + all.run_bytes - 1;
     const auto offset =
-        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(begin) % kSmallPageBytes);
-    if (each || offset < all.run_bytes) fetch_line(begin);
+        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(last) % kSmallPageBytes);
+    if (each) fetch_line(begin);
+    if (offset < all.run_bytes) fetch_line(last);  // a page begins in this run
   }
 }
 

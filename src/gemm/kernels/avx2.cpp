@@ -65,7 +65,7 @@ struct BlockArgs {
   std::int64_t row_bytes = 0;     // from row to row of the panel
   std::int64_t k = 0;             // elements; odd only at the end of an odd k
   std::int64_t ahead_bytes = 0;   // prefetches y this far ahead; 0: not at all
-  Ahead<1>* ahead = nullptr;      // or this, a line for each 64 bytes of y
+  Ahead* ahead = nullptr;         // or this, a line for each 64 bytes of y
   const float* acc_in = nullptr;  // [rows][acc_stride]
   float* acc_out = nullptr;       // the same
   std::int64_t acc_stride = 0;
@@ -254,11 +254,11 @@ void decode(const DecodeArgs& args) {
 template <class Row>
 void decode_rows_of_y(const DecodeViewArgs& args) {
   const std::int64_t row_bytes = args.stride * (Row::kRowBytes / kPanelColumns);
-  Ahead<1> ahead({.begin = static_cast<const std::byte*>(args.next_y),
-                  .run_bytes = std::int64_t{args.num_panels} * Row::kRowBytes,
-                  .num_runs = args.k,
-                  .stride = row_bytes},
-                 args.x);
+  Ahead ahead({.begin = static_cast<const std::byte*>(args.next_y),
+               .run_bytes = std::int64_t{args.num_panels} * Row::kRowBytes,
+               .num_runs = args.k,
+               .stride = row_bytes},
+              args.x);
   for (int p = 0; p < args.num_panels; ++p) {
     float* acc = args.acc + p * kPanelColumns;
     decode_block<Row>(args.rows, {.x = static_cast<const float*>(args.x),

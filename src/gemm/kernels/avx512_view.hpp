@@ -34,16 +34,13 @@ struct ViewRow : F32Row {
   }
 };
 
-// In which the next rows are fetched; 8 are no better on Zen 4.
-inline constexpr int kStreams = 4;
-
 // Lines of y that one step of kPanels panels takes.
 template <class Row, int kPanels>
 inline constexpr int kViewLines = kPanels* Row::kElems* Row::kElemBytes* kPanelColumns / 64;
 
 // kRows rows of x by kPanels * 32 columns.
 template <class Row, int kRows, int kPanels>
-void view_tile(const DecodeViewArgs& args, std::int64_t panel, Ahead<kStreams>& shared_ahead) {
+void view_tile(const DecodeViewArgs& args, std::int64_t panel, Ahead& shared_ahead) {
   auto ahead = shared_ahead;  // in registers
   constexpr std::int64_t kPanelBytes = kPanelColumns * Row::kElemBytes;
   const std::int64_t row_bytes = args.stride * Row::kElemBytes;
@@ -54,7 +51,8 @@ void view_tile(const DecodeViewArgs& args, std::int64_t panel, Ahead<kStreams>& 
   load_sums(args.first ? nullptr : acc, args.acc_stride, sum);
   const Row format(row_bytes);
   for (std::int64_t i = 0; i < args.k / Row::kElems; ++i) {
-    if (i % (kStreams / kViewLines<Row, kPanels>) == 0) ahead.fetch();
+    CMM_UNROLL
+    for (int line = 0; line < kViewLines<Row, kPanels>; ++line) ahead.fetch();
     // 7 or 8 rows of x go over a panel at a time: the next one's lines to L1, 1.2 times as fast for
     // 8 rows of f32 on Zen 4. Fewer rows lose by it.
     CMM_UNROLL
@@ -76,18 +74,17 @@ void view_tile(const DecodeViewArgs& args, std::int64_t panel, Ahead<kStreams>& 
 template <class Row, int kRows>
 void decode_view_rows(const DecodeViewArgs& args) {
   constexpr int kPanels = kRows <= 6 ? 2 : 1;  // at most 24 accumulators
-  Ahead<kStreams> ahead(
-      {.begin = static_cast<const std::byte*>(args.next_y),
-       .run_bytes = std::int64_t{args.num_panels} * kPanelColumns * Row::kElemBytes,
-       .num_runs = args.k,
-       .stride = args.stride * Row::kElemBytes},
-      args.x);
+  Ahead ahead({.begin = static_cast<const std::byte*>(args.next_y),
+               .run_bytes = std::int64_t{args.num_panels} * kPanelColumns * Row::kElemBytes,
+               .num_runs = args.k,
+               .stride = args.stride * Row::kElemBytes},
+              args.x);
   int panel = 0;
   for (; panel + kPanels <= args.num_panels; panel += kPanels) {
     view_tile<Row, kRows, kPanels>(args, panel, ahead);
   }
   if (panel < args.num_panels) {
-    Ahead<kStreams> idle({}, args.x);
+    Ahead idle({}, args.x);
     view_tile<Row, kRows, 1>(args, panel, idle);
   }
 }
@@ -108,22 +105,22 @@ void decode_rows_of_y(const DecodeViewArgs& args) {
   kFunctions[args.rows](args);
 }
 
-// A column is asked for so far ahead of its use. On Zen 4, 2048 bytes are alike and 512 lose 12 %
-// at 8 rows.
+// A column is asked for so far ahead of its use, at its end the column 16 further on. On Zen 4,
+// 2048 bytes are alike and 512 lose 12 % at 8 rows.
 inline constexpr std::int64_t kColumnAheadBytes = 1024;
 
 // Adds up to 16 steps of 16 columns. Inlined with a constant num_elems, but for the last ones.
 template <class Source, class Row, int kRows>
 [[gnu::always_inline]] inline void add_columns(const float* x, const std::byte* y,
-                                               std::int64_t column_bytes, std::int64_t num_elems,
-                                               __m512 (&sum)[kRows]) {
+                                               std::int64_t column_bytes, std::int64_t ahead_bytes,
+                                               std::int64_t num_elems, __m512 (&sum)[kRows]) {
   __m512 step[16];
   CMM_UNROLL
   for (int i = 0; i < 16; ++i) {
     if (i % 4 == 0 && i > 0) y += 4 * column_bytes;
     asm("" : "+r"(y));  // else 32 addresses are kept, in memory
     const std::byte* from = y + i % 4 * column_bytes;
-    _mm_prefetch(reinterpret_cast<const char*>(from + kColumnAheadBytes), _MM_HINT_T1);
+    _mm_prefetch(reinterpret_cast<const char*>(from + ahead_bytes), _MM_HINT_T1);
     step[i] = Source::load(from, num_elems);
   }
   transpose(step);
@@ -151,13 +148,18 @@ void decode_view_columns(const DecodeViewArgs& args) {
     for (int r = 0; r < kRows; ++r) {
       sum[r] = args.first ? _mm512_setzero_ps() : _mm512_loadu_ps(acc + r * args.acc_stride);
     }
+    const bool last = column + 16 == std::int64_t{args.num_panels} * kPanelColumns;
+    const std::int64_t next_columns_bytes =
+        last ? 0 : 16 * column_bytes - args.k * Source::kElemBytes + kColumnAheadBytes;
     std::int64_t left = args.k;
     for (; left >= kBlockElems; left -= kBlockElems) {
-      add_columns<Source, Row, kRows>(x, y, column_bytes, kBlockElems, sum);
+      const std::int64_t ahead_bytes =
+          left * Source::kElemBytes > kColumnAheadBytes ? kColumnAheadBytes : next_columns_bytes;
+      add_columns<Source, Row, kRows>(x, y, column_bytes, ahead_bytes, kBlockElems, sum);
       x += 16 * kRows;
       y += kBlockElems * Source::kElemBytes;
     }
-    if (left > 0) add_columns<Source, Row, kRows>(x, y, column_bytes, left, sum);
+    if (left > 0) add_columns<Source, Row, kRows>(x, y, column_bytes, 0, left, sum);
     CMM_UNROLL
     for (int r = 0; r < kRows; ++r) _mm512_storeu_ps(acc + r * args.acc_stride, sum[r]);
   }
