@@ -28,11 +28,12 @@ struct BF16PairViewRow : BF16PairRow {
 
   explicit BF16PairViewRow(std::int64_t row_bytes) : odd(row_bytes) {}
   void load(const std::byte* row, Raw& raw) const {
+    join(_mm512_loadu_si512(row), _mm512_loadu_si512(row + odd), raw);
+  }
+  static void join(__m512i even_row, __m512i odd_row, Raw& raw) {
+    CMM_UNROLL
     for (int half = 0; half < 2; ++half) {
-      const auto* columns = reinterpret_cast<const __m256i*>(row) + half;
-      const auto* odd_columns = reinterpret_cast<const __m256i*>(row + odd) + half;
-      raw[half] = _mm512_castsi512_ps(
-          pairs_of(_mm256_loadu_si256(columns), _mm256_loadu_si256(odd_columns)));
+      raw[half] = _mm512_castsi512_ps(pairs_of(even_row, odd_row, half));
     }
   }
 
@@ -40,11 +41,7 @@ struct BF16PairViewRow : BF16PairRow {
   struct LastRow : BF16PairRow {
     explicit LastRow(std::int64_t /*row_bytes*/) {}
     static void load(const std::byte* row, Raw& raw) {
-      for (int half = 0; half < 2; ++half) {
-        const auto* columns = reinterpret_cast<const __m256i*>(row) + half;
-        raw[half] =
-            _mm512_castsi512_ps(pairs_of(_mm256_loadu_si256(columns), _mm256_setzero_si256()));
-      }
+      join(_mm512_loadu_si512(row), _mm512_setzero_si512(), raw);
     }
   };
 
