@@ -102,8 +102,10 @@ class Executor {
   void list_packing(std::size_t part);
   void list_tiles(const std::byte* packed, Range rows);
   std::size_t num_column_sides() const;
+  std::int64_t num_column_panels() const;
   void list_groups(std::int64_t group_panels);
   gemm::CallLimits tile_limits(std::int64_t num_tiles) const;
+  std::int64_t even_group(std::int64_t max_panels) const;
   void plan_multiply();
   void drain();
   void look_at_peers();
@@ -152,6 +154,7 @@ class Executor {
   std::vector<gemm::RowTile> tiles_;
   std::vector<ColumnGroup> groups_;
   std::int64_t num_row_blocks_ = 0;
+  std::int64_t unit_panels_ = 0;
   std::int64_t units_per_block_ = 0;
   bool last_wave_ = false;
   bool multiply_wave_ = false;

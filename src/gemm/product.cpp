@@ -315,16 +315,19 @@ Workspace::Workspace()
 
 std::int64_t Workspace::bytes() { return kAccumulatorBytes + kWidenedBytes + 2 * kStripBytes; }
 
+bool any_row_major_view(const Product& product) {
+  return std::any_of(product.sides.begin(), product.sides.end(), [](const Side& side) {
+    return side.view != nullptr && side.view->col_stride == 1;
+  });
+}
+
 CallLimits call_limits(const Product& product, std::int64_t num_tiles) {
   const int num_sides = product.swiglu ? 2 : 1;
   if (!any_view(product)) return {kMaxTiles, kMaxPanels / num_sides};
-  const bool row_major = std::any_of(
-      product.sides.begin(), product.sides.end(),
-      [](const Side& side) { return side.view != nullptr && side.view->col_stride == 1; });
   const std::int64_t num_calls = std::max<std::int64_t>(1, ceil_div(num_tiles, kMaxViewTiles));
   const std::int64_t tiles = std::max<std::int64_t>(1, ceil_div(num_tiles, num_calls));
-  const std::int64_t panels =
-      std::min<std::int64_t>(2 * kMaxSums / tiles, row_major ? kMaxViewPanels : kMaxPanels);
+  const std::int64_t panels = std::min<std::int64_t>(
+      2 * kMaxSums / tiles, any_row_major_view(product) ? kMaxViewPanels : kMaxPanels);
   return {tiles, panels / num_sides / kMinPanels * kMinPanels};  // whole strips
 }
 

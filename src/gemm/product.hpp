@@ -125,6 +125,7 @@ struct CallLimits {
 // How `num_tiles` tiles of a product are cut into calls.
 CallLimits call_limits(const Product& product, std::int64_t num_tiles);
 bool any_view(const Product& product);
+bool any_row_major_view(const Product& product);
 
 void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
                     Workspace& workspace);
