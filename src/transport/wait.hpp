@@ -39,9 +39,7 @@ class Wait {
     }
   }
   bool time_to_check() const { return backoff_.time_to_check(); }
-  bool expired(const Deadline& deadline) const {
-    return time_to_check() && deadline.expired_while_awake();
-  }
+  bool expired(const Deadline& deadline) const { return time_to_check() && deadline.expired(); }
 
  private:
   // On a busy machine a yield may last as long as others run, and a thousand of them seconds, while

@@ -225,7 +225,7 @@ void be_busy(void* context, exec::Point point, int) {
 
 // Ctrl-Z and fg: nobody is at fault when all were stopped for longer than the deadline, be it while
 // rank 0 waits or while it works.
-TEST_F(Processes, TimeInWhichAllWereStoppedDoesNotCount) {
+TEST_F(Processes, TimeInWhichAllWereStoppedHardlyCounts) {
   test::Notices busy;
   ProcessRanks ranks;
   for (const bool works : {false, true}) {

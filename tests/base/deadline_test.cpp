@@ -13,31 +13,42 @@ TEST(Deadline, ExpiresForOneThatLooksOften) {
   const std::int64_t begin = now_ns() - 5 * kSecondNs;
   const Deadline deadline(2s, begin);
   for (int tenths = 1; tenths < 50; ++tenths) deadline.look(begin + tenths * kSecondNs / 10);
-  EXPECT_TRUE(deadline.expired_while_awake());
+  EXPECT_TRUE(deadline.expired());
   EXPECT_EQ(deadline.left_ms(), 0);
 }
 
 // Wherever the process is stopped: while it sleeps, between two sleeps, in its work.
-TEST(Deadline, DoesNotCountTimeWithoutALook) {
+TEST(Deadline, CountsATenthOfItsLimitOrASecondForAStop) {
   const std::int64_t begin = now_ns() - 100 * kSecondNs;
-  const Deadline deadline(20s, begin);
-  deadline.look(begin + kSecondNs / 2);
-  EXPECT_TRUE(deadline.expired());
-  EXPECT_FALSE(deadline.expired_while_awake());
-  EXPECT_GT(deadline.left_ms(), 10'000);
-  EXPECT_LE(deadline.left_ms(), 19'500);
+  for (const auto& [limit, counted] : {std::pair(5s, 500ms), std::pair(80s, 1000ms)}) {
+    const Deadline deadline(limit, begin);
+    deadline.look(begin + kSecondNs / 2);
+    EXPECT_EQ(deadline.left_ms(), 0);
+    EXPECT_FALSE(deadline.expired());
+    const std::chrono::milliseconds left = limit - 500ms - counted;
+    EXPECT_LE(deadline.left_ms(), left.count());
+    EXPECT_GT(deadline.left_ms(), left.count() - 4000);
+  }
 }
 
 // What was left out once stays left out in the waits that follow.
 TEST(Deadline, CountsOnAfterAStop) {
-  const std::int64_t begin = now_ns() - 10 * kSecondNs;
-  const Deadline deadline(2s, begin);
-  deadline.look(begin + 6 * kSecondNs);  // six seconds later: stopped all the while
-  for (int tenths = 61; tenths < 75; ++tenths) deadline.look(begin + tenths * kSecondNs / 10);
-  EXPECT_FALSE(deadline.expired_while_awake());  // the rest to now was a stop as well
-  const std::int64_t now = now_ns();
-  for (int tenths = 1; tenths < 10; ++tenths) deadline.look(now + tenths * kSecondNs / 10);
-  EXPECT_LT(deadline.left_ms(), 700);
+  const std::int64_t begin = now_ns();
+  const Deadline deadline(20s, begin);
+  const std::int64_t stopped = begin + 60 * kSecondNs;
+  deadline.look(stopped);
+  for (int tenths = 1; tenths <= 100; ++tenths) deadline.look(stopped + tenths * kSecondNs / 10);
+  const std::int64_t end = begin + (60 + 20 - 1) * kSecondNs;
+  EXPECT_LE(deadline.left_ms(), (end - begin) / 1'000'000);
+  EXPECT_GT(deadline.left_ms(), (end - begin) / 1'000'000 - 10'000);
+}
+
+// A process that gets a core once in a while only.
+TEST(Deadline, ExpiresThoughEveryLookComesLate) {
+  const std::int64_t begin = now_ns() - 30 * kSecondNs;
+  const Deadline deadline(20s, begin);
+  for (int look = 1; look <= 27; ++look) deadline.look(begin + look * kSecondNs * 11 / 10);
+  EXPECT_TRUE(deadline.expired());
 }
 
 }  // namespace

@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <limits>
+#include <map>
 #include <new>
 #include <string>
 #include <vector>
@@ -24,8 +27,10 @@ using namespace std::chrono_literals;
 
 inline constexpr int kMaxRanks = 16;
 // What a call may take beyond its deadline. 100 ms on an idle machine; the tests run beside others,
-// and ranks that are held up for seconds have done nothing wrong.
+// and ranks that are held up for seconds have done nothing wrong. In all mishaps of a program they
+// are not: the quickest return tells how long the library itself takes.
 inline constexpr std::chrono::milliseconds kGrace{20'000};
+inline constexpr double kLeastGraceSeconds = 0.5;
 // Nothing in a test takes so long, unless it hangs.
 inline constexpr std::chrono::milliseconds kLimit{60'000};
 
@@ -148,11 +153,40 @@ class World {
   SharedBoard board_;
 };
 
+// How long after a mishap, or after the deadline, the last survivor returned: the least of all
+// cases.
+class Lateness : public testing::Environment {
+ public:
+  void add(ErrorCode code, double seconds) {
+    Least& least = least_[code];
+    ++least.num_cases;
+    least.seconds = std::min(least.seconds, seconds);
+  }
+  void TearDown() override {
+    for (const auto& [code, least] : least_) {
+      if (least.num_cases < kEnoughCases) continue;
+      EXPECT_LT(least.seconds, kLeastGraceSeconds) << "in all cases of " << error_code_name(code);
+    }
+  }
+
+ private:
+  static constexpr int kEnoughCases = 10;
+  struct Least {
+    int num_cases = 0;
+    double seconds = std::numeric_limits<double>::infinity();
+  };
+  std::map<ErrorCode, Least> least_;
+};
+inline auto& lateness =
+    *static_cast<Lateness*>(testing::AddGlobalTestEnvironment(new Lateness));  // gtest owns it
+
 // The cause as those ranks report it that were not at fault: alike on all, naming `victim`.
 inline void expect_shared_cause(const World& world, const std::vector<const Outcome*>& survivors,
                                 ErrorCode code, int victim, std::chrono::milliseconds limit) {
+  double last_seconds = 0;
   for (const Outcome* outcome : survivors) {
     ASSERT_EQ(outcome->ended.load(), 1) << "a survivor never returned";
+    last_seconds = std::max(last_seconds, outcome->seconds);
     EXPECT_EQ(outcome->code, static_cast<int>(code)) << outcome->words();
     EXPECT_EQ(outcome->at_fault, victim) << outcome->words();
     if (!world.hosts_apart() || code != ErrorCode::kDeadline) {
@@ -161,6 +195,7 @@ inline void expect_shared_cause(const World& world, const std::vector<const Outc
     EXPECT_LT(outcome->seconds, 1e-3 * static_cast<double>((limit + kGrace).count()))
         << outcome->words();
   }
+  lateness.add(code, last_seconds - 1e-3 * static_cast<double>(limit.count()));
 }
 
 }  // namespace cmm::contract

@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds kGrace{50};
 // How long rank 0 stays after a failure, to tell it to ranks that had not come yet.
 constexpr std::chrono::milliseconds kLinger{1'000};
-constexpr int kPollMs = 1'000;
+constexpr int kPollMs = 100;
 
 std::uint64_t random_number() {
   std::uint64_t number = 0;
