@@ -111,7 +111,7 @@ def test_what_is_wrong_with_a_plan_on_one_rank_is_told_to_all(wrong):
 
     begin = time.monotonic()
     cmm.run_ranks(3, body)
-    assert time.monotonic() - begin < 5  # and not after the deadline of 60 s
+    assert time.monotonic() - begin < 30  # and not after the deadline of 60 s
     assert len(told) == 3 and len(set(told)) == 1
     assert told[0].startswith("rank 1 of axis 'tp': ")
 
@@ -140,31 +140,46 @@ def test_a_rank_that_raises_takes_its_peers_along():
 
 @pytest.mark.parametrize("wrong", [X[:4].astype(np.float64), X[:4, ::2], X[:3], X[:4, :5], None])
 def test_a_wrong_argument_of_a_call_ends_the_mesh(wrong):
+    later = []
+
     def body(mesh):
-        call = cmm.plan(mesh.axis(), m=M, k=K, n_local=N)
-        call(wrong if mesh.rank == 0 else X[4:], cmm.Weights.pack(Y))
+        call, weights = cmm.plan(mesh.axis(), m=M, k=K, n_local=N), cmm.Weights.pack(Y)
+        try:
+            call(wrong if mesh.rank == 0 else X[4:], weights)
+        finally:
+            with pytest.raises(MeshDeadError, match="x"):
+                call(X[:4], weights)
+            later.append(mesh.rank)
 
     begin = time.monotonic()
     with pytest.raises(InvalidArgumentError, match="x"):
         cmm.run_ranks(2, body)
-    assert time.monotonic() - begin < 30
+    assert time.monotonic() - begin < 30 and sorted(later) == [0, 1]
 
 
-def test_a_wrong_argument_of_a_call_spares_a_peer_in_the_call_before():
-    """Rank 0 has few columns and is long through with the first call when rank 1 is not."""
-    sums = {}
+def test_a_rank_that_raises_ends_calls_that_do_not_wait_for_it():
+    """Rank 1 waits for rank 0 in a call, and rank 0 in Python for rank 1."""
+    rank_1_has_ended = threading.Event()
+    axes = {}
 
     def body(mesh):
-        n = 8 if mesh.rank == 0 else 8192
-        x, y = np.ones((256, 1024), np.float32), np.ones((1024, n), np.float32)
-        # Of a ring, chunks are received, so that no peer has to read x to the end.
-        call = cmm.plan(mesh.axis(), m=512, k=1024, n_local=n, algorithm="ring")
-        sums[mesh.rank] = call(x, cmm.Weights.pack(y)).sum()
-        call(x.astype(np.float64) if mesh.rank == 0 else x, cmm.Weights.pack(y))
+        call = cmm.plan(mesh.axis(), m=9, k=K, n_local=N, algorithm="ring")
+        axes[mesh.rank] = mesh.axis()
+        if mesh.rank == 2:
+            while 1 not in axes or "waits for rank 0" not in axes[1].history():
+                time.sleep(0.001)
+            raise KeyError("lost")
+        if mesh.rank == 0:
+            assert rank_1_has_ended.wait(50)
+        try:
+            call(X[:3], cmm.Weights.pack(Y))
+        finally:
+            rank_1_has_ended.set()
 
-    with pytest.raises(InvalidArgumentError, match="x_local holds float64"):
-        cmm.run_ranks(2, body)
-    assert sums == {0: 512 * 1024 * 8, 1: 512 * 1024 * 8192}
+    begin = time.monotonic()
+    with pytest.raises(KeyError, match="lost"):
+        cmm.run_ranks(3, body)
+    assert time.monotonic() - begin < 30  # and not after the deadline of 60 s
 
 
 def test_a_rank_that_returns_early_is_named():
@@ -225,7 +240,7 @@ def test_ctrl_c_ends_waiting_ranks():
         def body(mesh):
             axes[mesh.rank] = mesh.axis()
             if mesh.rank == 0:
-                while "waits for rank 0" not in "".join(axis.history() for axis in [*axes.values()]):
+                while not any("waits for rank 0" in it.history() for it in [*axes.values()]):
                     time.sleep(0.01)
                 print("waiting", flush=True)
                 ended.wait(60)

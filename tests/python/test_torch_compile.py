@@ -15,7 +15,6 @@ from collective_matmul import (  # noqa: E402
     PeerFailedError,
     UnsupportedError,
 )
-#X: E402
 
 K = 16
 OPTIONS = {

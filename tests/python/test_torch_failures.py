@@ -325,7 +325,8 @@ def out_of_step(rank):
         _core.all_gather_matmul = multiply
     else:
         works(rank)
-        with pytest.raises((PeerFailedError, MeshDeadError), match="rank 0 has left the mesh: by hand"):
+        text = "rank 0 has left the mesh: by hand"
+        with pytest.raises((PeerFailedError, MeshDeadError), match=text):
             works(rank)
     for text in ("call 3 and rank 1 call 4", "call 4 and rank 1 call 5"):
         with pytest.raises(InvalidArgumentError, match="out of step .* rank 0 makes " + text):

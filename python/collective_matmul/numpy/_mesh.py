@@ -207,7 +207,7 @@ def run_ranks(ranks: Int32 | Mapping[str, Int32], body: Callable[[Mesh], Result]
             mesh._core.leave()
         except BaseException as error:
             failures.append(error)
-            mesh._core.leave(f"{type(error).__name__}: {error}")  # a peer's call before goes on
+            mesh.abort(f"{type(error).__name__}: {error}")
 
     threads = [
         # A second Ctrl-C ends the program although a rank does not heed the first.

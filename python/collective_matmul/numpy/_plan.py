@@ -177,8 +177,9 @@ class Plan:
             out; an array where y is one Weights, or with SwiGLU, else a tuple.
 
         Raises:
-            InvalidArgumentError: before any data moves. The mesh is then dead for all ranks, since
-                the peers already wait: they get PeerFailedError with the reason.
+            InvalidArgumentError: before any data of this call moves. The mesh is then dead for all
+                ranks at once, since peers may wait already: they get PeerFailedError with the
+                reason, also where they are still in the call before.
             BusyError, DeadlineError, PeerFailedError, MeshDeadError.
         """
         try:
@@ -199,7 +200,7 @@ class Plan:
                 _refuse_overlap(x_local, "gathered", [gathered])
             _refuse_overlap_of_results(outs if gathered is None else [*outs, gathered])
         except Exception as error:
-            self._axis._mesh.leave(str(error))  # the peers may wait already
+            self._axis._mesh.abort(str(error))  # the peers may wait already
             raise
         _core.all_gather_matmul(self._core, x, sides, matrices, gathered_x)
         return outs[0] if self._swiglu or isinstance(y, Weights) else tuple(outs)
@@ -212,7 +213,7 @@ class Plan:
                 gathered = np.empty((self._m, self._k), self._dtype)
             x, target = row_major(x_local, "x_local"), row_major(gathered, "gathered", written=True)
         except Exception as error:
-            self._axis._mesh.leave(str(error))
+            self._axis._mesh.abort(str(error))
             raise
         _core.all_gather(self._core, x, target)
         return gathered

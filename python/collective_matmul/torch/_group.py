@@ -163,8 +163,8 @@ class Ranks:
             for rank, it in sorted(everyone.items())
         ]
         return (
-            f"{'; '.join(calls)}. All ranks must change their arguments from call to call together, "
-            "those that may differ between ranks, too"
+            f"{'; '.join(calls)}. All ranks must change their arguments from call to call "
+            "together, those that may differ between ranks, too"
         )
 
     def close(self) -> None:
