@@ -4,14 +4,16 @@ What passes is what the extension module takes, which itself would refuse the re
 which argument it was. Whether the values make sense is for the library to say.
 """
 
+import contextlib
 import functools
 import inspect
 import itertools
 import os
 import reprlib
+import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -34,7 +36,7 @@ class Integers(NamedTuple):
         return least * half <= value < most * half
 
     def __str__(self) -> str:
-        return f"an integer {'of' if self.signed else 'from 0 on, of'} {self.bits} bits"
+        return f"an integer{'' if self.signed else ' from 0 on'}"
 
 
 Int32 = Annotated[int, Integers(32)]
@@ -46,10 +48,19 @@ class _Kind(NamedTuple):
 
     text: str
     converted: Callable[[Any], Any]
+    limit: str = ""  # the text for a _CannotHold, where it says more
+
+    @property
+    def exact(self) -> str:
+        return self.limit or self.text
 
 
 class _Wrong(Exception):
     pass
+
+
+class _CannotHold(_Wrong):
+    """The value is of the right kind; C++ has no room for it."""
 
 
 def _integer(value: Any, integers: Integers) -> int:
@@ -61,16 +72,32 @@ def _integer(value: Any, integers: Integers) -> int:
     except TypeError:  # an array of several
         raise _Wrong from None
     if number not in integers:
-        raise _Wrong
+        raise _CannotHold
     return number
 
 
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _Wrong
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _CannotHold from None
+    return value
+
+
 def _number(value: Any) -> float:
-    if isinstance(value, (str, bytes, bool, np.bool_)) or not hasattr(value, "__float__"):
+    # numpy would drop the imaginary part with a warning, and take the one element of an array.
+    other = (str, bytes, bool, np.bool_, np.complexfloating)
+    if isinstance(value, other) or not hasattr(value, "__float__"):
+        raise _Wrong
+    if isinstance(value, np.ndarray) and (value.ndim > 0 or value.dtype.kind == "c"):
         raise _Wrong
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        raise _CannotHold from None
+    except (TypeError, ValueError):
         raise _Wrong from None
 
 
@@ -87,7 +114,8 @@ def _instance(value: Any, kind: type) -> Any:
 
 
 def _list(value: Any, element: _Kind) -> list[Any]:
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+    # A set has no order.
+    if isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable):
         raise _Wrong
     try:
         return [element.converted(each) for each in value]
@@ -102,12 +130,15 @@ def _table(value: Any, name: _Kind, element: _Kind) -> dict[Any, Any]:
 
 
 def _any_of(value: Any, kinds: Sequence[_Kind]) -> Any:
+    wrong: type[_Wrong] = _Wrong
     for kind in kinds:
         try:
             return kind.converted(value)
+        except _CannotHold:
+            wrong = _CannotHold
         except _Wrong:
             pass
-    raise _Wrong
+    raise wrong
 
 
 def _function(value: Any) -> Any:
@@ -116,7 +147,28 @@ def _function(value: Any) -> Any:
     return value
 
 
-_NAMES = {str: "a str", os.PathLike: "a path"}
+def _alternatives(texts: Sequence[str]) -> str:
+    if len(texts) == 2 and "," not in "".join(texts):
+        return " or ".join(texts)
+    return ", ".join(texts[:-1]) + ", or " + texts[-1]
+
+
+def _name(kind: type) -> str:
+    """Of a class, as its users write it: with the shortest module that has it for the public."""
+    if kind is os.PathLike:
+        return "a path"
+    if kind.__module__ == "builtins":
+        return kind.__name__
+    package = kind.__module__.partition(".")[0]
+    modules = [
+        name
+        for name, module in list(sys.modules.items())
+        if (name == package or name.startswith(f"{package}."))
+        and "._" not in name
+        and getattr(module, "__dict__", {}).get(kind.__name__) is kind
+    ]
+    module = min(modules, key=lambda name: (len(name), name), default=kind.__module__)
+    return f"{module}.{kind.__name__}"
 
 
 def _kind(hint: Any) -> _Kind | None:
@@ -125,9 +177,12 @@ def _kind(hint: Any) -> _Kind | None:
     if hint is int:
         return _kind(Annotated[int, Integers()])
     if origin is Annotated:
-        return _Kind(str(of[1]), functools.partial(_integer, integers=of[1]))
+        convert = functools.partial(_integer, integers=of[1])
+        return _Kind(str(of[1]), convert, f"{of[1]} of {of[1].bits} bits")
+    if hint is str:
+        return _Kind("a str", _text, "a str that UTF-8 can hold")
     if hint is float:
-        return _Kind("a number", _number)
+        return _Kind("a number", _number, "a number of 64 bits")
     if hint is bool:
         return _Kind("True or False", _truth)
     if hint is types.NoneType:
@@ -139,17 +194,24 @@ def _kind(hint: Any) -> _Kind | None:
         if None in kinds:
             return None
         if origin is Sequence:
-            text = f"a list, each {kinds[0].text}"
-            return _Kind(text, functools.partial(_list, element=kinds[0]))
-        if origin is Mapping:
-            text = f"a dict from {kinds[0].text} to {kinds[1].text}"
-            return _Kind(text, functools.partial(_table, name=kinds[0], element=kinds[1]))
-        text = " or ".join(kind.text for kind in kinds)
-        kinds.sort(key=lambda kind: kind.text != "None")  # the most frequent first
-        return _Kind(text, functools.partial(_any_of, kinds=kinds))
+            convert, words = functools.partial(_list, element=kinds[0]), "a list, each {}"
+        elif origin is Mapping:
+            convert = functools.partial(_table, name=kinds[0], element=kinds[1])
+            words = "a dict from {} to {}"
+        else:
+            # None is the most frequent, and behind a list would read as one of its elements.
+            kinds.sort(key=lambda kind: (kind.text != "None", "," in kind.text))
+            texts, exacts = [it.text for it in kinds], [it.exact for it in kinds]
+            return _Kind(
+                _alternatives(texts),
+                functools.partial(_any_of, kinds=kinds),
+                _alternatives(exacts),
+            )
+        texts, exacts = (it.text for it in kinds), (it.exact for it in kinds)
+        return _Kind(words.format(*texts), convert, words.format(*exacts))
     kind = origin or hint  # of a list[int] only that it is a list
     if hint is not Any and isinstance(kind, type) and not getattr(kind, "_is_protocol", False):
-        return _Kind(_NAMES.get(kind, kind.__name__), functools.partial(_instance, kind=kind))
+        return _Kind(_name(kind), functools.partial(_instance, kind=kind))
     return None
 
 
@@ -169,6 +231,11 @@ class Arguments:
     def __init__(self, function: Callable[..., Any]) -> None:
         hints = typing.get_type_hints(function, include_extras=True)
         self._kinds = {name: _kind(hint) for name, hint in hints.items() if name != "return"}
+        self._words = {
+            it.name: f"an extent of {it.name}"
+            for it in inspect.signature(function).parameters.values()
+            if it.kind is it.VAR_POSITIONAL  # as *shape, the one use of it here
+        }
 
     def converted(self, name: str, value: Any) -> Any:
         """The value as the library takes it. Raises InvalidArgumentError for any other."""
@@ -177,19 +244,21 @@ class Arguments:
             return value
         try:
             return kind.converted(value)
-        except _Wrong:
+        except _Wrong as wrong:
+            words = kind.exact if isinstance(wrong, _CannotHold) else kind.text
             raise InvalidArgumentError(
-                f"{name} is {shown(value)}; it must be {kind.text}"
+                f"{self._words.get(name, name)} is {shown(value)}; it must be {words}"
             ) from None
 
 
 def checked(
     function: Callable[Parameters, Result],
     *,
-    refused: Callable[..., None] = lambda error, *args, **options: None,
+    refused: Callable[[Exception, Mapping[str, Any]], None] = lambda error, given: None,
 ) -> Callable[Parameters, Result]:
     """The function, given only what its signature says; numpy's scalars become Python's. Calls
-    refused(error, ...) with the arguments of a call that is refused."""
+    refused(error, given) for a call that is refused, given being those arguments of it that are
+    right, by name."""
     @functools.cache  # not yet: signatures may name what is defined after them
     def arguments() -> Arguments:
         return Arguments(function)
@@ -205,8 +274,26 @@ def checked(
             given = [as_taken(*each) for each in zip(itertools.chain(positional, rest), args)]
             named = {name: as_taken(name, value) for name, value in options.items()}
         except InvalidArgumentError as error:
-            refused(error, *args, **options)
+            refused(error, right_ones(args, options))
             raise
-        return function(*given, **named)
+        try:
+            return function(*given, **named)
+        except TypeError as error:
+            if not has_begun(error):
+                refused(error, right_ones(args, options))
+            raise
+
+    def right_ones(args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        right = {}
+        for name, value in (*zip(positional, args), *options.items()):
+            with contextlib.suppress(InvalidArgumentError):
+                right[name] = arguments().converted(name, value)
+        return right
 
     return call
+
+
+def has_begun(error: BaseException) -> bool:
+    """Whether a function that the code around has called, and that raised the error, had begun: it
+    has not where its arguments do not fit its signature."""
+    return error.__traceback__ is not None and error.__traceback__.tb_next is not None

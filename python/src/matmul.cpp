@@ -5,8 +5,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -122,6 +124,18 @@ void bind_weights(nb::module_& module) {
       .def_prop_ro("bytes", &Weights::bytes);
 }
 
+// In place of making a plan. Where the peers do not come to hear of it, this rank throws what it has
+// wrong all the same, with what it met instead nested in it.
+[[noreturn]] void refuse(const Axis& axis, const std::string& reason,
+                         std::chrono::milliseconds deadline) {
+  try {
+    Plan::refuse(axis, reason, deadline);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInvalidArgument) throw;
+    std::throw_with_nested(Error(ErrorCode::kInvalidArgument, reason, axis.rank()));
+  }
+}
+
 void bind_plan(nb::module_& module) {
   nb::class_<Explanation>(module, "Explanation")
       .def_prop_ro("algorithm", [](const Explanation& e) { return algorithm_name(e.algorithm); })
@@ -155,13 +169,13 @@ void bind_plan(nb::module_& module) {
             Options options{
                 .pieces = pieces, .threads = threads, .native_bf16 = native_bf16, .swiglu = swiglu};
             try {
+              options.deadline = deadline_of(deadline_seconds);  // of the refusal, too
               shape.dtype = parse_dtype(dtype);
               if (out_dtype) shape.out_dtype = parse_dtype(*out_dtype);
               options.algorithm = parse_algorithm(algorithm);
-              options.deadline = deadline_of(deadline_seconds);
               options.activations = activations_of(activations);
             } catch (const Error& error) {
-              Plan::refuse(axis, error.what());
+              refuse(axis, error.what(), options.deadline);
             }
             return Plan::make(axis, shape, options);
           },
@@ -171,8 +185,11 @@ void bind_plan(nb::module_& module) {
           "native_bf16"_a = usual.native_bf16, "activations"_a = std::vector<std::string>{},
           "swiglu"_a = usual.swiglu, WithoutGil())
       .def_static(
-          "refuse", [](const Axis& axis, const std::string& reason) { Plan::refuse(axis, reason); },
-          "axis"_a, "reason"_a, WithoutGil())
+          "refuse",
+          [](const Axis& axis, const std::string& reason, double deadline_seconds) {
+            refuse(axis, reason, deadline_of(deadline_seconds));
+          },
+          "axis"_a, "reason"_a, "deadline_seconds"_a, WithoutGil())
       .def_prop_ro("rank", &Plan::rank)
       .def_prop_ro("num_ranks", &Plan::num_ranks)
       .def_prop_ro("algorithm", [](const Plan& plan) { return algorithm_name(plan.algorithm()); })

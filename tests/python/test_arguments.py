@@ -158,8 +158,15 @@ def test_arguments_of_no_sense_are_refused_by_name(name, parameter):
 def test_one_of_many_ranks_and_of_several_values():
     with pytest.raises(InvalidArgumentError, match=r"n_local is \[3, 10{30}\]; it must be"):
         cmm.run_ranks(1, lambda mesh: cmm.plan(mesh.axis(), m=4, k=8, n_local=[3, 10**30]))
-    with pytest.raises(InvalidArgumentError, match=r"ranks is \{'tp': 2.5\}; .*an integer of 32"):
+    text = r"ranks is \{'tp': 2.5\}; it must be an integer or a dict from a str to an integer$"
+    with pytest.raises(InvalidArgumentError, match=text):
         cmm.run_ranks({"tp": 2.5}, lambda mesh: None)
+    for wrong in ({3, 4}, {3: 4}, "34"):
+        with pytest.raises(InvalidArgumentError, match="n_local is .*a list, each an integer$"):
+            cmm.run_ranks(1, lambda mesh: cmm.plan(mesh.axis(), m=4, k=8, n_local=wrong))
+    text = r"bias is 3; it must be None, numpy.ndarray, or a list, each a number$"
+    with pytest.raises(InvalidArgumentError, match=text):
+        cmm.Weights.pack(ROWS, bias=3)
     with pytest.raises(InvalidArgumentError, match="m is an integer of 16610 bits; it must be"):
         cmm.simulate(**{**SHAPE, "m": 10**5000}, ranks=2)
     with pytest.raises(InvalidArgumentError, match="pieces is 4294967297; .*of 32 bits"):
@@ -176,9 +183,10 @@ def test_scalars_of_numpy_become_those_of_python():
     assert (a, rest, b, c, d) == (1, 2, True, 2**64 - 1, 3.0)
     assert [type(it) for it in (a, rest, b, c, d)] == [int, int, bool, int, float]
     for wrong in ((np.bool_(True),), (1, 2**31), (np.ones(2, int),)):
-        with pytest.raises(InvalidArgumentError, match="^(a|rest) is "):
+        with pytest.raises(InvalidArgumentError, match="^(a|an extent of rest) is "):
             anything(*wrong)
-    for name, value in itertools.product("bcd", ("1", b"1", -1j, np.ones(2))):
+    awkward = ("1", b"1", -1j, np.complex64(1), np.ones(2), np.ones(1), np.array(1j))
+    for name, value in itertools.product("bcd", awkward):
         with pytest.raises(InvalidArgumentError, match=f"^{name} is "):
             anything(1, **{name: value})
     with pytest.raises(TypeError, match="unexpected keyword argument 'e'"):

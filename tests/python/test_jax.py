@@ -231,7 +231,7 @@ def test_the_right_side_at_fault_is_named():
     ({"chip": "v8"}, "no chip 'v8'; there are v4, v5e, v5p, v6e, 7x"),
     ({"deadline_seconds": 0}, "deadline_seconds is 0.0; it must be above 0"),
     ({"out_dtype": "int32"}, "out_dtype is int32, of products of bfloat16; give a type of floats"),
-    ({"mesh": None}, "mesh is None; it must be Mesh or AbstractMesh"),
+    ({"mesh": None}, "mesh is None; it must be jax.sharding.Mesh or jax.sharding.AbstractMesh"),
     ({"axis_name": ("tp",)}, r"axis_name is \('tp',\); it must be a str"),
 ])
 def test_options_that_are_wrong(options, message):

@@ -96,7 +96,7 @@ def test_ranks_that_disagree_all_learn_of_it():
 @pytest.mark.parametrize(
     "wrong",
     [{"m": 10**30}, {"n_local": 2.5}, {"dtype": "int8"}, {"algorithm": "star"}, {"pieces": -1}]
-    + [{"deadline_seconds": 0}, {"activation": "tanh"}],
+    + [{"deadline_seconds": 0}, {"activation": "tanh"}, {"algorithm": "\ud800"}, {"depth": 3}],
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_what_is_wrong_with_a_plan_on_one_rank_is_told_to_all(wrong):
@@ -114,6 +114,57 @@ def test_what_is_wrong_with_a_plan_on_one_rank_is_told_to_all(wrong):
     assert time.monotonic() - begin < 30  # and not after the deadline of 60 s
     assert len(told) == 3 and len(set(told)) == 1
     assert told[0].startswith("rank 1 of axis 'tp': ")
+
+
+@pytest.mark.parametrize(
+    "args, given, message",
+    [
+        ((), {"m": M, "k": K}, "missing 1 required keyword-only argument: 'n_local'"),
+        ((M,), {"k": K, "n_local": N}, "takes 1 positional argument but 2"),
+        ((M,), {"k": 10**30, "n_local": N}, "k is 10"),
+    ],
+    ids=["missing", "by position", "wrong, too"],
+)
+def test_a_call_of_plan_that_fits_no_signature_is_told_to_all(args, given, message):
+    told = []
+
+    def body(mesh):
+        with pytest.raises(InvalidArgumentError, match=message) as caught:
+            if mesh.rank == 1:
+                cmm.plan(mesh.axis(), *args, **given)
+            else:
+                cmm.plan(mesh.axis(), m=M, k=K, n_local=N)
+        told.append(str(caught.value))
+        mesh.axis().barrier()
+
+    begin = time.monotonic()
+    cmm.run_ranks(2, body)
+    assert time.monotonic() - begin < 30  # and not after the deadline of 60 s
+    assert told[0] == told[1] and told[0].startswith("rank 1 of axis 'tp': ")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"k": 2.5}, {"dtype": "int8"}, {"algorithm": "star"}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_what_is_wrong_with_a_plan_is_said_though_peers_do_not_come(wrong):
+    others_wait = threading.Event()
+
+    def body(mesh):
+        if mesh.rank == 1:
+            assert others_wait.wait(50)
+            return
+        begin = time.monotonic()
+        given = {"m": M, "k": K, "n_local": N, "deadline_seconds": 0.5} | wrong
+        with pytest.raises(InvalidArgumentError, match=str(next(iter(wrong.values())))) as caught:
+            cmm.plan(mesh.axis(), **given)
+        assert time.monotonic() - begin < 30  # and not after the default of 60 s
+        cause = caught.value.__cause__
+        assert isinstance(cause, DeadlineError) and cause.rank == 1
+        others_wait.set()
+
+    cmm.run_ranks(2, body)
 
 
 def test_a_rank_that_raises_takes_its_peers_along():

@@ -68,17 +68,22 @@ def mistakes(rank):
     refuses("bias 0 is a float; it must be a tensor", x, [w], bias=[3.0])
     refuses("bias 0 is on meta and x on cpu", x, [w], bias=[torch.ones(3, device="meta")])
     refuses("x has layout torch.sparse_coo", x.to_sparse(), [w])
-    refuses("threads is 2.5; it must be an integer of 32 bits", x, [w], threads=2.5)
-    refuses("threads is 10{30}; it must be", x, [w], threads=10**30)
+    refuses("threads is 2.5; it must be None or an integer$", x, [w], threads=2.5)
+    refuses("threads is 10{30}; it must be None or an integer of 32 bits", x, [w], threads=10**30)
     refuses("threads is True; it must be", x, [w], threads=True)
-    refuses("algorithm is None; it must be a str", x, [w], algorithm=None)
+    refuses("algorithm is None; it must be a str$", x, [w], algorithm=None)
     refuses("deadline_seconds is 'x'; it must be a number", x, [w], deadline="x")
     refuses("return_A is 1; it must be True or False", x, [w], return_A=1)
     refuses("gather_dim is '0'; it must be an integer", x, [w], gather_dim="0")
-    refuses(r"activation is \[3\]; it must be a str or a list, each a str", x, [w], activation=[3])
-    refuses(r"rows is \[2.0, 2.0\]; it must be a list, each an integer", x, [w], rows=[2.0, 2.0])
-    refuses("rows is .*; it must be a list, each an integer", x, [w], rows=[2, 10**30])
-    refuses("out_dtype is 'f32'; it must be dtype", x, [w], out_dtype="f32")
+    refuses(r"activation is \[3\]; it must be None, a str, or a list, each a str", x, [w],
+            activation=[3])
+    refuses(r"rows is \[2.0, 2.0\]; it must be None, or a list, each an integer$", x, [w],
+            rows=[2.0, 2.0])
+    refuses("rows is .*; it must be None, or a list, each an integer of 64 bits", x, [w],
+            rows=[2, 10**30])
+    refuses(r"activation is '.ud800'; it must be None, a str that UTF-8 can hold", x, [w],
+            activation="\ud800")
+    refuses("out_dtype is 'f32'; it must be None or torch.dtype", x, [w], out_dtype="f32")
     refuses(r"x is \[16\]; it must have two", x[0], [w])
     refuses("gather_dim is 1 and x has 2 dim.* not the last", x, [w], gather_dim=1)
     refuses("gather_dim is 2", x, [w], gather_dim=2)
@@ -97,12 +102,14 @@ def mistakes(rank):
     refuses("there is no process group 'none'", x, [w], group="none")
     with pytest.raises(InvalidArgumentError, match="dtype is torch.int32"):
         cmt.empty(2, 2, dtype=torch.int32)
-    with pytest.raises(InvalidArgumentError, match=r"shape is \(2, 2\); it must be an integer"):
+    with pytest.raises(InvalidArgumentError, match=r"an extent of shape is \(2, 2\); it must"):
         cmt.empty((2, 2))
     with pytest.raises(InvalidArgumentError, match="transposed is 1; it must be True or False"):
         cmt.pack(w, transposed=1)
     with pytest.raises(InvalidArgumentError, match=r"weight is \[3\]"):
         cmt.pack(torch.ones(3))
+    with pytest.raises(InvalidArgumentError, match="weight is None; it must be torch.Tensor"):
+        cmt.pack(None)
     with pytest.raises(InvalidArgumentError, match=r"bias is \[16\] and weight \[16, 3\]"):
         cmt.pack(w, bias=torch.ones(K))
     works(rank)
@@ -143,13 +150,18 @@ def test_the_mistake_of_one_rank_reaches_the_other(two):
 
 def one_rank_errs_before_the_operator(rank):
     """Where it were not told, the next calls would pair each rank's call with another one's."""
-    for weights, message in ((torch.ones(K, 3), "weights is a Tensor"), ([None], "weight 0 is")):
+    w = torch.ones(K, 3)
+    for weights, options, message in (
+        (w, {}, "weights is a Tensor"),
+        ([None], {}, "weight 0 is"),
+        ([w], {"algorithm": "\ud800"}, "algorithm is"),
+    ):
         works(rank)
         if rank == 1:
-            refuses(message, torch.ones(2, K), weights)
+            refuses(message, torch.ones(2, K), weights, **options)
         else:
             text = f"rank 1 has left the mesh: {message}"
-            refuses(text, torch.ones(2, K), [torch.ones(K, 3)], kind=PeerFailedError)
+            refuses(text, torch.ones(2, K), [w], kind=PeerFailedError)
     works(rank)
 
 

@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -225,10 +225,13 @@ class Plan:
         )
 
 
-def _tell_peers(error: InvalidArgumentError, axis: Any = None, **_: Any) -> None:
-    """In place of the making of a plan, in which the peers wait for this rank."""
-    if isinstance(axis, Axis):
-        _core.Plan.refuse(axis._core, str(error))
+def _tell_peers(error: Exception, given: Mapping[str, Any]) -> None:
+    """In place of the making of a plan, in which the peers wait for this rank. Raises what all
+    ranks raise; this rank's mistake, with what it met as the cause, where peers do not come."""
+    if "axis" in given:
+        seconds = given.get("deadline_seconds", DEADLINE_SECONDS)
+        seconds = seconds if seconds > 0 else DEADLINE_SECONDS  # which is refused, too
+        _core.Plan.refuse(given["axis"]._core, str(error), seconds)
 
 
 @functools.partial(checked, refused=_tell_peers)
@@ -278,7 +281,7 @@ def plan(
         element = dtype_name(dtype, "dtype")
         out_element = element if out_dtype is None else dtype_name(out_dtype, "out_dtype")
     except InvalidArgumentError as error:
-        _tell_peers(error, axis)
+        _tell_peers(error, {"axis": axis, "deadline_seconds": deadline_seconds})
         raise
     core = _core.Plan.make(
         axis._core,
