@@ -124,8 +124,8 @@ void bind_weights(nb::module_& module) {
       .def_prop_ro("bytes", &Weights::bytes);
 }
 
-// In place of making a plan. Where the peers do not come to hear of it, this rank throws what it has
-// wrong all the same, with what it met instead nested in it.
+// In place of making a plan. Where the peers do not come to hear of it, this rank throws what it
+// has wrong all the same, with what it met instead nested in it.
 [[noreturn]] void refuse(const Axis& axis, const std::string& reason,
                          std::chrono::milliseconds deadline) {
   try {

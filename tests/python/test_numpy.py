@@ -177,6 +177,7 @@ Y = np.ones((6, 8), np.float32)
         (X, Y, {"bias": np.ones(7)}, r"bias has the shape \(7,\); it must be \(8,\)"),
         (X, Y, {"bias": np.ones(9)}, r"bias has the shape \(9,\)"),
         (X, Y, {"bias": 1.0}, r"bias has the shape"),
+        (X, Y, {"bias": [[1], [2, 3]]}, r"bias is \[\[1\], \[2, 3\]\]; it must be a list of"),
         ([X], [cmm.Weights.pack(Y)], {"ranks": None, "bias": [np.ones(8)]}, "of their own"),
         (X, (Y, Y), {"bias": np.ones(8)}, "bias must be a tuple"),
         (X, Y, {"activation": "gelu"}, "gelu"),
@@ -244,6 +245,20 @@ def test_results_must_not_overlap_x():
         with pytest.raises(InvalidArgumentError, match="shares memory with x_local"):
             cmm.run_ranks(1, lambda mesh: body(mesh, out, **options))
     assert (x == X).all()
+
+
+@pytest.mark.parametrize(
+    "m, message",
+    [(2.5, "m is 2.5; it must be None or an integer"), (5, "m=5"), (3, "but out has 4 ")],
+)
+def test_an_m_that_is_none_of_out_is_refused(m, message):
+    def body(mesh, m):
+        call, out = cmm.plan(mesh.axis(), m=4, k=6, n_local=8), np.empty((4, 8), np.float32)
+        return call(X, cmm.Weights.pack(Y), out, m=m)
+
+    assert same(cmm.run_ranks(1, lambda mesh: body(mesh, np.int64(4)))[0], product(X, Y))
+    with pytest.raises(InvalidArgumentError, match=message):
+        cmm.run_ranks(1, lambda mesh: body(mesh, m))
 
 
 def test_weights():

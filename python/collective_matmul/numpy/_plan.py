@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from collective_matmul import _core
-from collective_matmul._arguments import Int32, checked
+from collective_matmul._arguments import Int32, checked, shown
 from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul._dtypes import dtype_name, dtype_of, name_of_array
 from collective_matmul.errors import InvalidArgumentError
@@ -171,7 +171,7 @@ class Plan:
                 any distance; must not overlap x_local of any rank, each other or gathered. Made
                 where it is not given.
             gathered: [m, k], of the dtype of x: receives the gathered x in rank order.
-            m: rows of the gathered x, where out is not given: at most the plan's, its default.
+            m: rows of the gathered x, at most the plan's; default: those of out, or the plan's.
 
         Returns:
             out; an array where y is one Weights, or with SwiGLU, else a tuple.
@@ -185,9 +185,9 @@ class Plan:
         try:
             sides = [side._core for side in _list_of(y, Weights, "y")]
             x = row_major(x_local, "x_local")
+            if m is not None:
+                self.rows_of(0, m)  # refuses what is no m of this plan
             if out is None:
-                if m is not None:
-                    self.rows_of(0, m)  # refuses what is no m of this plan
                 rows = self._m if m is None else m
                 outs = [np.empty((rows, n), self._out_dtype) for n in self._n_out]
             else:
@@ -195,6 +195,11 @@ class Plan:
             matrices = [row_major(each, "out", written=True) for each in outs]
             gathered_x = None if gathered is None else row_major(gathered, "gathered", written=True)
             if out is not None:
+                if m is not None and any(len(each) != m for each in outs):
+                    raise InvalidArgumentError(
+                        f"m is {m}, but out has {' and '.join(str(len(it)) for it in outs)} rows; "
+                        "leave m out, or give out as many"
+                    )
                 _refuse_overlap(x_local, "out", outs)
             if gathered is not None:
                 _refuse_overlap(x_local, "gathered", [gathered])
@@ -325,7 +330,12 @@ def bias_row(bias: Any, y: np.ndarray, transposed: bool) -> np.ndarray | None:
     """[n] in float32, side by side."""
     if bias is None:
         return None
-    given = np.asarray(bias)
+    try:
+        given = np.asarray(bias)
+    except ValueError as error:  # lists of different lengths
+        raise InvalidArgumentError(
+            f"bias is {shown(bias)}; it must be a list of numbers or an array of one dimension"
+        ) from error
     # Of bfloat16 numpy knows no kind.
     if name_of_array(given) is None and not np.can_cast(given.dtype, np.float32, "same_kind"):
         raise InvalidArgumentError(f"bias holds {given.dtype}; it must hold real numbers")
