@@ -6,36 +6,60 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace cmm::tpu::aot {
 namespace {
 
 namespace fs = std::filesystem;
 
-// What a process that was killed has left.
-std::string left_by_the_dead() {
-  int pipe_ends[2];
-  EXPECT_EQ(pipe(pipe_ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    const DumpFolder folder;
-    std::ofstream(folder.path() + "/dump.txt") << "of libtpu";
-    if (write(pipe_ends[1], folder.path().data(), folder.path().size()) < 0) _exit(1);
-    for (;;) pause();
+// In a temporary folder of its own: in that of all, another test removes what the dead have left.
+class DumpFolders : public testing::Test {
+ protected:
+  DumpFolders() {
+    const char* const before = std::getenv("TMPDIR");
+    if (before != nullptr) before_ = before;
+    std::string name = (fs::temp_directory_path() / "cmm_dumps_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
+    scratch_ = name;
+    setenv("TMPDIR", name.c_str(), 1);
   }
-  char path[256] = {};
-  EXPECT_GT(read(pipe_ends[0], path, sizeof path - 1), 0);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  close(pipe_ends[0]);
-  close(pipe_ends[1]);
-  return path;
-}
+  ~DumpFolders() override {
+    before_ ? setenv("TMPDIR", before_->c_str(), 1) : unsetenv("TMPDIR");
+    fs::remove_all(scratch_);
+  }
 
-TEST(DumpFolder, GoesAtItsEnd) {
+  // What a process that was killed has left.
+  static fs::path left_by_the_dead() {
+    int pipe_ends[2];
+    EXPECT_EQ(pipe(pipe_ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      const DumpFolder folder;
+      std::ofstream(folder.path() + "/dump.txt") << "of libtpu";
+      if (write(pipe_ends[1], folder.path().data(), folder.path().size()) < 0) _exit(1);
+      for (;;) pause();
+    }
+    close(pipe_ends[1]);  // else a child that fails leaves the read without an end
+    char path[256] = {};
+    EXPECT_GT(read(pipe_ends[0], path, sizeof path - 1), 0);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    close(pipe_ends[0]);
+    return path;
+  }
+
+  fs::path scratch_;
+  std::optional<std::string> before_;
+};
+
+TEST_F(DumpFolders, GoAtTheirEnd) {
   std::string path;
   {
     const DumpFolder folder;
@@ -44,16 +68,42 @@ TEST(DumpFolder, GoesAtItsEnd) {
     EXPECT_TRUE(fs::exists(path));
   }
   EXPECT_FALSE(fs::exists(path));
+  EXPECT_TRUE(fs::is_empty(scratch_));
 }
 
-TEST(DumpFolder, OfAKilledProcessGoesWithTheNext) {
+TEST_F(DumpFolders, OfAKilledProcessGoWithTheNext) {
   const DumpFolder in_use;
-  const std::string left = left_by_the_dead();
-  EXPECT_TRUE(fs::exists(left + "/dump.txt"));
+  const fs::path left = left_by_the_dead();
+  EXPECT_TRUE(fs::exists(left / "dump.txt"));
   const DumpFolder next;
   EXPECT_FALSE(fs::exists(left));
   EXPECT_TRUE(fs::exists(in_use.path()));
   EXPECT_TRUE(fs::exists(next.path()));
+}
+
+// Each is what a killed process has left but for one thing.
+TEST_F(DumpFolders, WhatOnlyLooksLikeOneStays) {
+  std::vector<fs::path> kept;
+  for (const char* name : {"cmm-tpu-results", "cmm-tpu-dump-", "cmm-tpu-dump-results",
+                           "cmm-tpu-dump-mine", "my-cmm-tpu-dump-abcdef"}) {
+    kept.push_back(scratch_ / name);
+    fs::rename(left_by_the_dead(), kept.back());
+  }
+  kept.push_back(left_by_the_dead());
+  fs::permissions(kept.back(), fs::perms{0750});
+
+  kept.push_back(scratch_ / "cmm-tpu-dump-folder");  // no marker
+  fs::create_directory(kept.back());
+  fs::permissions(kept.back(), fs::perms{0700});
+  std::ofstream(kept.back() / "dump.txt") << "of a user";
+
+  const fs::path linked = scratch_ / "linked";
+  fs::rename(left_by_the_dead(), linked);
+  kept.push_back(scratch_ / "cmm-tpu-dump-linked");
+  fs::create_directory_symlink(linked, kept.back());
+
+  const DumpFolder next;
+  for (const fs::path& path : kept) EXPECT_TRUE(fs::exists(path / "dump.txt")) << path;
 }
 
 }  // namespace
