@@ -108,8 +108,9 @@ BlockSizes tuned_block_sizes(const Problem& problem, const Chip& chip) {
   const TunedShape& shape = nearest_shape(problem);
   BlockSizes best, best_that_fits;
   double least = std::numeric_limits<double>::infinity(), least_that_fits = least;
+  const std::vector<std::int64_t> k_blocks = blocks_of(problem.k);
   for (const std::int64_t bn : blocks_of(cols)) {
-    for (const std::int64_t bk : blocks_of(problem.k)) {
+    for (const std::int64_t bk : k_blocks) {
       const double far =
           distance(double(bn), double(shape.bn)) + distance(double(bk), double(shape.bk));
       if (far < least) {

@@ -101,6 +101,12 @@ std::int64_t num_semaphores(const TileShape& shape) {
   return semaphores + entry + (shape.needs_credits() ? 2 : 0);
 }
 
+std::int64_t least_row_words(const TileShape& shape) {
+  std::int64_t product = 0;
+  for (const TileBody& body : shape.bodies) product = std::max(product, words_of(body));
+  return product + (shape.num_k_blocks() > 1 ? 1 : 0);
+}
+
 std::int64_t most_table_words(const TileSchedule& schedule) {
   const TileShape& shape = schedule.shape;
   // List of a step, kind, side or body: how many of them a row has room for.
@@ -123,10 +129,7 @@ std::int64_t most_table_words(const TileSchedule& schedule) {
   std::int64_t width = 0;
   for (const auto& [lane, count] : lanes)
     width += count * words_of(shape, std::get<1>(lane), std::get<2>(lane));
-  std::int64_t product = 0;
-  for (const TileBody& body : shape.bodies) product = std::max(product, words_of(body));
-  const std::int64_t k_block = shape.num_k_blocks() > 1 ? 1 : 0;
-  return std::ssize(schedule.steps) * (width + product + k_block);
+  return std::ssize(schedule.steps) * (width + least_row_words(shape));
 }
 
 TileFields count_fields(const TileSchedule& schedule) {

@@ -30,6 +30,8 @@ inline constexpr std::int64_t kReservedSmemBytes = 1024;
 // Words of the table that a kernel walks, with a word for the size of every copy: where all copies
 // of a kind are alike the kernel's own has fewer.
 std::int64_t most_table_words(const TileSchedule& schedule);
+// Of each row, for its product alone.
+std::int64_t least_row_words(const TileShape& shape);
 
 // The most actions of a kind in any list of any step: a row of a table has as many fields.
 struct TileFields {

@@ -1,6 +1,9 @@
 // The list scheduler. It goes through the kernel step by step on the clock of the copy engine and
 // decides at each what to multiply, load and send by what has come, or, by this clock, will have.
 // The steps it writes down are a schedule for any machine: each waits for what it needs.
+#include <algorithm>
+
+#include "base/integers.hpp"
 #include "base/text.hpp"
 #include "sim/list_context.hpp"
 #include "sim/out_slots.hpp"
@@ -21,8 +24,9 @@ constexpr std::int64_t kWordBytes = 4;
 class ListScheduler {
  public:
   ListScheduler(const TileProblem& problem, const TileParameters& parameters,
-                const TileShape& shape)
+                const TileShape& shape, std::int64_t most_steps)
       : context_(problem, parameters, shape),
+        most_steps_(most_steps),
         choice_(shape, parameters),
         x_(context_, choice_),
         y_(context_, choice_),
@@ -35,7 +39,10 @@ class ListScheduler {
     while (choice_.num_left() > 0) {
       x_.look_around();
       y_.look_around();
-      const auto product = choice_.choose(x_.groups_there(), y_.is_there());
+      if (std::ssize(context_.schedule.steps) > most_steps_)
+        return cat("takes more than ", most_steps_, " steps, whose table SMEM does not hold, with ",
+                   choice_.num_left(), " products to go");
+      const auto product = choice_.choose(x_.groups_there(), y_.there());
       x_.await_what_has_come();
       const double seconds =
           product ? context_.step_seconds(product->body) : seconds_to_next_block();
@@ -128,11 +135,21 @@ class ListScheduler {
   }
 
   ListContext context_;
+  std::int64_t most_steps_;
   TileChoice choice_;
   XStream x_;
   YStream y_;
   OutSlots out_;
 };
+
+// Each with the largest body.
+std::int64_t least_steps(const TileShape& shape) {
+  std::int64_t most_pairs = 1;
+  for (const schedule::TileBody& body : shape.bodies)
+    most_pairs = std::max<std::int64_t>(most_pairs, std::int64_t{body.groups} * body.blocks);
+  const std::int64_t groups = shape.num_devices * shape.num_groups();
+  return ceil_div(groups * shape.num_blocks(), most_pairs);
+}
 
 }  // namespace
 
@@ -142,20 +159,26 @@ ListScheduled list_schedule(const TileProblem& problem, const TileParameters& pa
     return {std::nullopt, "needs positive sends, loads, y_ahead and send_ahead"};
   const ShapeOrNot shape = shape_of(problem, parameters);
   if (!shape.shape) return {std::nullopt, shape.why_not};
+  const std::int64_t room =
+      (problem.machine.chip.smem_bytes - schedule::kReservedSmemBytes) / kWordBytes;
   TilePlan plan{{}, parameters, {}};
   if (shape.shape->num_k_blocks() > 1) {
     StreamScheduled streamed = stream_schedule(problem, parameters, *shape.shape);
     if (!streamed.why_not.empty()) return {std::nullopt, streamed.why_not};
     plan.schedule = std::move(streamed.schedule);
   } else {
-    ListScheduler scheduler(problem, parameters, *shape.shape);
+    // Found out before, else a problem of any size would be scheduled to its end first.
+    const std::int64_t most_steps = room / schedule::least_row_words(*shape.shape);
+    const std::int64_t steps = least_steps(*shape.shape);
+    if (steps > most_steps)
+      return {std::nullopt, cat("takes at least ", steps, " steps, and SMEM holds a table of ",
+                                most_steps, " at most")};
+    ListScheduler scheduler(problem, parameters, *shape.shape, most_steps);
     const std::string why_not = scheduler.run();
     if (!why_not.empty()) return {std::nullopt, why_not};
     plan.schedule = scheduler.take();
   }
   const std::int64_t words = most_table_words(plan.schedule);
-  const std::int64_t room =
-      (problem.machine.chip.smem_bytes - schedule::kReservedSmemBytes) / kWordBytes;
   if (words > room)
     return {std::nullopt,
             cat("takes a table of ", words, " words; SMEM holds ", room, " of a kernel's")};

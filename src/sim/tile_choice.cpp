@@ -29,8 +29,6 @@ int groups_of_pass(const TileShape& shape, int passes) {
 
 // Beyond any order of pairs.
 constexpr double kWholeTile = 1e12;
-// Older groups come first anyway; to look at all that wait costs time and finds nothing better.
-constexpr std::size_t kMostGroups = 64;
 
 }  // namespace
 
@@ -73,30 +71,29 @@ double TileChoice::rank(TilePair pair, bool broken) const {
   return broken ? order : order + kWholeTile;
 }
 
-std::optional<TileChoice::Product> TileChoice::choose(
-    const std::vector<int>& groups, const std::vector<char>& block_is_there) const {
-  const std::vector<int> oldest(groups.begin(),
-                                groups.begin() + std::min(groups.size(), kMostGroups));
+std::optional<TileChoice::Product> TileChoice::choose(const std::vector<int>& groups,
+                                                      const Blocks& there) const {
   for (const Body& body : bodies_) {
-    std::optional<Product> product = body.free ? choose_free(body, oldest, block_is_there)
-                                               : choose_rectangle(body, oldest, block_is_there);
+    std::optional<Product> product =
+        body.free ? choose_free(body, groups, there) : choose_rectangle(body, groups, there);
     if (product) return product;
   }
   return std::nullopt;
 }
 
-std::optional<TileChoice::Product> TileChoice::choose_free(
-    const Body& body, const std::vector<int>& groups,
-    const std::vector<char>& block_is_there) const {
+std::optional<TileChoice::Product> TileChoice::choose_free(const Body& body,
+                                                           const std::vector<int>& groups,
+                                                           const Blocks& there) const {
   struct Ranked {
     double rank = 0;
     TilePair pair;
   };
   std::vector<Ranked> open;
   for (const int group : groups) {
-    for (int block = 0; block < num_blocks_; ++block) {
+    const Range blocks = blocks_there(group, there);
+    for (int block = static_cast<int>(blocks.begin); block < blocks.end; ++block) {
       const TilePair pair{group, block};
-      if (is_open(pair, block_is_there)) open.push_back({rank(pair, is_broken(pair)), pair});
+      if (is_open(pair, there)) open.push_back({rank(pair, is_broken(pair)), pair});
     }
   }
   if (std::ssize(open) < body.blocks) return std::nullopt;
@@ -106,14 +103,14 @@ std::optional<TileChoice::Product> TileChoice::choose_free(
   return product;
 }
 
-std::optional<TileChoice::Product> TileChoice::choose_rectangle(
-    const Body& body, const std::vector<int>& groups,
-    const std::vector<char>& block_is_there) const {
+std::optional<TileChoice::Product> TileChoice::choose_rectangle(const Body& body,
+                                                                const std::vector<int>& groups,
+                                                                const Blocks& there) const {
   const bool is_largest = body.index == bodies_.front().index;
   const auto all_open = [&](int first_group, int first_block) {
     for (int group = first_group; group < first_group + body.groups; ++group) {
       for (int block = first_block; block < first_block + body.blocks; ++block) {
-        if (!is_open({group, block}, block_is_there)) return false;
+        if (!is_open({group, block}, there)) return false;
       }
     }
     return true;
@@ -126,9 +123,12 @@ std::optional<TileChoice::Product> TileChoice::choose_rectangle(
     const bool aligned = group % body.groups == 0;
     if (!aligned || groups[i + body.groups - 1] != last || pass_of(group) != pass_of(last))
       continue;
-    for (const int block : body.tiles) {
+    const Range blocks = blocks_there(group, there);
+    for (auto tile = std::ranges::lower_bound(body.tiles, blocks.begin);
+         tile != body.tiles.end() && *tile < blocks.end; ++tile) {
+      const int block = *tile;
       const TilePair pair{group, block};
-      if (!is_open(pair, block_is_there)) continue;
+      if (!is_open(pair, there)) continue;
       const double here = rank(pair, is_largest || is_broken(pair));
       if ((first && here >= best) || !all_open(group, block)) continue;
       best = here;

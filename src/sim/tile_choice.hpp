@@ -1,9 +1,11 @@
 // Which product a step makes of what is there.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "base/integers.hpp"
 #include "schedule/tiles.hpp"
 #include "sim/tile_plan.hpp"
 
@@ -26,9 +28,15 @@ class TileChoice {
     int body = 0;
     std::vector<TilePair> pairs;  // as TileStep::ops
   };
+  // Older groups come first anyway; to look at all that wait costs time and finds nothing better.
+  static constexpr int kMostGroups = 64;
+  // Of all loads of blocks, those that are there; none outside of a range is.
+  struct Blocks {
+    const std::vector<char>& is_there;
+    Range range;
+  };
   // Of these groups, in ascending order, and the blocks that are there in the pass of each group.
-  std::optional<Product> choose(const std::vector<int>& groups,
-                                const std::vector<char>& block_is_there) const;
+  std::optional<Product> choose(const std::vector<int>& groups, const Blocks& there) const;
   void mark_done(const Product& product);
 
   int pass_of(int group) const { return group / groups_of_pass_; }
@@ -50,8 +58,14 @@ class TileChoice {
   // Pairs are taken in ascending order of it.
   double rank(TilePair pair, bool broken) const;
   bool is_broken(TilePair pair) const;
-  bool is_open(TilePair pair, const std::vector<char>& block_is_there) const {
-    return !done_[at(pair)] && block_is_there[load_of(pair)];
+  bool is_open(TilePair pair, const Blocks& there) const {
+    return !done_[at(pair)] && there.is_there[load_of(pair)];
+  }
+  // Of the group's pass.
+  Range blocks_there(int group, const Blocks& there) const {
+    const std::int64_t first = load_of({group, 0});
+    return {std::clamp<std::int64_t>(there.range.begin - first, 0, num_blocks_),
+            std::clamp<std::int64_t>(there.range.end - first, 0, num_blocks_)};
   }
   std::size_t at(TilePair pair) const {
     return static_cast<std::size_t>(pair.group) * num_blocks_ + pair.block;
@@ -61,9 +75,9 @@ class TileChoice {
            tile_of_block_[pair.block];
   }
   std::optional<Product> choose_free(const Body& body, const std::vector<int>& groups,
-                                     const std::vector<char>& block_is_there) const;
+                                     const Blocks& there) const;
   std::optional<Product> choose_rectangle(const Body& body, const std::vector<int>& groups,
-                                          const std::vector<char>& block_is_there) const;
+                                          const Blocks& there) const;
 
   TileOrder order_;
   int num_groups_;

@@ -155,15 +155,21 @@ TilePlan plan_tiles(const TileProblem& problem) {
   }
   if (plan) return *std::move(plan);
   std::string why_not;
+  bool has_slots = false;
   for (const TileParameters& parameters : last_resorts(problem)) {
     ListScheduled scheduled = list_schedule(problem, parameters);
     if (scheduled.plan) return *std::move(scheduled.plan);
-    why_not = scheduled.why_not;
+    // What is wrong with a shape says more than that another has no room for its slots.
+    const bool has_slots_here = shape_of(problem, parameters).shape.has_value();
+    if (has_slots_here || !has_slots) why_not = scheduled.why_not;
+    has_slots = has_slots || has_slots_here;
   }
   throw Error(
       ErrorCode::kUnsupported,
       cat("no tile schedule for ", problem.machine.chip.name, ": with all of k at once, ", why_not,
-          "; with k cut, ", no_stream, "; fewer columns of x (k) or a narrower type need less"));
+          "; with k cut, ", no_stream,
+          "; fewer rows (m) or columns (k) of x, fewer columns of y (n) or a narrower type need "
+          "less"));
 }
 
 }  // namespace cmm::sim

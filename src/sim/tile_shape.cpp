@@ -118,9 +118,11 @@ ShapeOrNot shape_of(const TileProblem& problem, const TileParameters& parameters
     return no(cat("it takes ", num_semaphores(shape), " semaphores, and the chip has ",
                   problem.machine.chip.num_semaphores));
   if (streams) {
-    const std::int64_t steps = ceil_div(num_groups, most_groups) * num_blocks * num_k_blocks;
-    if (steps * (kLeastWords + most_groups) * kWordBytes > chip.smem_bytes)
-      return no(cat("it takes ", steps, " steps, whose table SMEM does not hold"));
+    const std::int64_t sums = ceil_div(num_groups, most_groups) * num_blocks;
+    const std::int64_t most_steps = chip.smem_bytes / ((kLeastWords + most_groups) * kWordBytes);
+    if (sums > most_steps / num_k_blocks)
+      return no(cat("it takes ", sums, " times ", num_k_blocks,
+                    " steps, and SMEM holds a table of ", most_steps, " at most"));
   }
   if (shape.block_k * shape.block_cols > kMaxOpElems || compiled_elems(shape) > kMaxKernelElems)
     return no(cat("it takes too long to compile: ", shape.block_k * shape.block_cols,

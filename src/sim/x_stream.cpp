@@ -25,13 +25,14 @@ XStream::XStream(ListContext& context, const TileChoice& choice)
       num_groups_(context.shape.num_devices * groups_per_hop_),
       is_ring_(context.shape.x_slots < num_groups_),
       loads_(num_groups_),
+      next_landed_(groups_per_hop_),
       slots_(num_groups_, kNone),
       stores_(context.shape.x_slots, kNone) {
   const TileShape& shape = context.shape;
   for (const TileBody& body : shape.bodies) unit_ = std::max(unit_, body.groups);
   for (; num_with_slot_ < std::min(num_groups_, shape.x_slots); ++num_with_slot_)
     slots_[num_with_slot_] = num_with_slot_;
-  unit_is_freed_.assign(ceil_div(num_groups_, unit_), 0);
+  list_units();
   for (const schedule::Side side : kSides) {
     Flow& flow = flows_[static_cast<std::size_t>(side)];
     flow.side = side;
@@ -51,9 +52,12 @@ void XStream::look_around() {
            context_.engine.is_done(flow.copies[flow.num_landed]))
       ++flow.num_landed;
   }
-  while (first_open_ < num_groups_ && choice_.pairs_left(first_open_) == 0) ++first_open_;
-  for (int group = first_open_; group < next_load_; ++group)
-    loads_[group].is_there = context_.are_done(loads_[group].copies);
+  const auto is_used_up = [this](int group) { return choice_.pairs_left(group) == 0; };
+  std::erase_if(loaded_, is_used_up);
+  std::erase_if(landed_, is_used_up);
+  for (const int group : loaded_) loads_[group].is_there = context_.are_done(loads_[group].copies);
+  while (next_landed_ < num_groups_ && is_received(next_landed_) && has_landed(next_landed_))
+    landed_.push_back(next_landed_++);
 }
 
 // Sends of the hop before, up to the last piece of the group.
@@ -68,13 +72,14 @@ bool XStream::has_landed(int group) const {
   });
 }
 
-std::vector<int> XStream::groups_there() {
+std::vector<int> XStream::groups_there() const {
   std::vector<int> groups;
-  for (int group = first_open_; group < num_groups_; ++group) {
-    const bool there = is_received(group) ? has_landed(group) : loads_[group].is_there;
-    if (there && choice_.pairs_left(group) > 0) groups.push_back(group);
-    if (!there && hop_of(group) > 0) break;  // the rest comes later
+  for (const int group : loaded_) {
+    if (loads_[group].is_there) groups.push_back(group);
+    if (!loads_[group].is_there && hop_of(group) > 0) break;  // the rest comes later
   }
+  groups.insert(groups.end(), landed_.begin(), landed_.end());
+  if (std::ssize(groups) > TileChoice::kMostGroups) groups.resize(TileChoice::kMostGroups);
   return groups;
 }
 
@@ -135,7 +140,7 @@ bool XStream::await_new() {
     if (landed) await_arrivals(context_.step.operands, flow, flow.num_awaited + 1);
     if (landed || (has_credit(flow) && !flow.had_credit)) return true;
   }
-  for (int group = first_open_; group < next_load_; ++group) {
+  for (const int group : loaded_) {
     if (loads_[group].awaited || !context_.are_done(loads_[group].copies)) continue;
     await(group);
     return true;
@@ -159,8 +164,7 @@ void XStream::drain(std::vector<TileAction>& waits) {
 
 double XStream::bytes_in_flight() const {
   double bytes = 0;
-  for (int group = first_open_; group < next_load_; ++group)
-    bytes += context_.bytes_left(loads_[group].copies);
+  for (const int group : loaded_) bytes += context_.bytes_left(loads_[group].copies);
   return bytes;
 }
 
@@ -176,6 +180,7 @@ void XStream::await_landed(int group) {
 
 double XStream::load() {
   const int group = next_load_++;
+  loaded_.push_back(group);
   await_landed(group);
   const int in_hop = group % groups_per_hop_;
   const CopyWork work = context_.works.load_x(in_hop, context_.engine.now());
@@ -280,20 +285,26 @@ void XStream::store(const TileChoice::Product& product) {
 // rectangles find groups side by side.
 void XStream::free_slots() {
   if (!is_ring_ || (entry_ != kNone && !entered_)) return;
-  for (int unit = 0; unit < std::ssize(unit_is_freed_) && num_with_slot_ < num_groups_; ++unit) {
-    const int begin = unit * unit_;
-    if (begin >= num_with_slot_) return;
-    if (unit_is_freed_[unit]) continue;
-    bool finished = true;
-    for (int group = begin; group < std::min(begin + unit_, num_groups_); ++group)
-      finished = finished && is_finished(group);
-    if (!finished) continue;
-    unit_is_freed_[unit] = 1;
+  std::size_t num_kept = 0;
+  for (const int begin : units_) {
+    bool finished = num_with_slot_ < num_groups_;
+    for (int group = begin; finished && group < std::min(begin + unit_, num_groups_); ++group)
+      finished = is_finished(group);
+    if (!finished) {
+      units_[num_kept++] = begin;
+      continue;
+    }
     for (int i = 0; i < unit_ && num_with_slot_ < num_groups_; ++i) {
       slots_[num_with_slot_] = slots_[begin + i];
       grant(num_with_slot_++);
     }
   }
+  units_.resize(num_kept);
+  list_units();
+}
+
+void XStream::list_units() {
+  for (; next_unit_ < num_with_slot_; next_unit_ += unit_) units_.push_back(next_unit_);
 }
 
 void XStream::grant(int group) {

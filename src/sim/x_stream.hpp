@@ -17,7 +17,8 @@ class XStream {
   XStream(ListContext& context, const TileChoice& choice);
 
   void look_around();
-  std::vector<int> groups_there();  // that have products to go, in ascending order
+  // That have products to go, in ascending order: as many as TileChoice looks at.
+  std::vector<int> groups_there() const;
 
   // Waits that cost nothing now: arrivals that nobody has had to wait for yet, and what keeps a
   // slot from being free. A few in every step, so that no step needs many fields for them.
@@ -71,6 +72,7 @@ class XStream {
   bool has_credit(const Flow& flow) const {
     return !flow.credits.empty() && context_.engine.is_done(flow.credits.front());
   }
+  void list_units();  // those that have got slots since
   void grant(int group);
   bool is_finished(int group) const;
 
@@ -89,12 +91,16 @@ class XStream {
 
   std::vector<SlotLoad> loads_;
   int next_load_ = 0;
-  int first_open_ = 0;  // groups before it have no products to go
+  int next_landed_;  // of those received into slots
+  // In ascending order, of those that still have products to go. There are no more than slots,
+  // whereas all groups may be many.
+  std::vector<int> loaded_, landed_;
 
   std::vector<int> slots_;
-  int unit_ = 1;           // groups whose slots are side by side
-  int num_with_slot_ = 0;  // the first so many groups have a slot, or had one
-  std::vector<char> unit_is_freed_;
+  int unit_ = 1;            // groups whose slots are side by side
+  int num_with_slot_ = 0;   // the first so many groups have a slot, or had one
+  std::vector<int> units_;  // first groups of those that have slots, or wait for them to be free
+  int next_unit_ = 0;
 
   std::vector<int> stores_;  // out of each slot, not yet awaited
   int num_own_stores_ = 0;

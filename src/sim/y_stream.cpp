@@ -70,6 +70,7 @@ void YStream::is_used(int load) {
   if (--uses_left_[load] > 0) return;
   is_there_[load] = 0;
   free_slots_.push_back(loads_[load].slot);
+  while (first_used_ < next_ && uses_left_[first_used_] == 0) ++first_used_;
 }
 
 }  // namespace cmm::sim

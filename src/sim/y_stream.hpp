@@ -14,7 +14,8 @@ class YStream {
   YStream(ListContext& context, const TileChoice& choice);
 
   void look_around();
-  const std::vector<char>& is_there() const { return is_there_; }  // and will be used again
+  // And will be used again.
+  TileChoice::Blocks there() const { return {is_there_, {first_used_, next_}}; }
   double bytes_in_flight() const;
   double next_bytes() const;  // to go until the next copy ends
 
@@ -33,6 +34,7 @@ class YStream {
   std::vector<int> uses_left_;
   std::vector<int> in_flight_;
   std::vector<int> free_slots_;
+  int first_used_ = 0;  // of those before it nothing is left to use
   int next_ = 0;
 };
 

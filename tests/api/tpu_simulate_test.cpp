@@ -92,6 +92,26 @@ TEST(TpuSimulate, TimesTheBlocksThatAreNamed) {
             std::string::npos);
 }
 
+// Whatever the extents: what SMEM holds no table of is refused before it is scheduled.
+TEST(TpuSimulate, RefusesMoreStepsThanAKernelCanHaveAtOnce) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 30;
+  const auto refusal = [](int num_devices, std::int64_t m, std::int64_t k, std::int64_t cols) {
+    return test::text_of_error([&] { simulate(problem_of(num_devices, m, k, cols), chip("v6e")); });
+  };
+  for (const int num_devices : {1, 8}) {
+    for (const std::string& text :
+         {refusal(num_devices, kMany, 128, 128), refusal(num_devices, kMaxExtent, 128, 128)}) {
+      EXPECT_NE(text.find("steps, and SMEM holds a table of 32736 at most"), std::string::npos)
+          << text;
+      EXPECT_NE(text.find("fewer rows (m)"), std::string::npos) << text;
+    }
+    const std::string cubed = refusal(num_devices, kMany, kMany, kMany / num_devices);
+    EXPECT_NE(cubed.find("steps, and SMEM holds a table of"), std::string::npos) << cubed;
+    EXPECT_NE(refusal(num_devices, 128, kMany, 128), "");
+    EXPECT_NE(refusal(num_devices, 128, 128, kMany / num_devices), "");
+  }
+}
+
 TEST(TpuSimulate, HasTheKernelThatIsVerified) {
   const Problem problem = problem_of(4, 256, 512, 1024);
   const Simulation simulation = simulate(problem, chip("v6e"));
