@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "cmm/cmm.hpp"
 #include "transport/transport.hpp"
 
@@ -32,12 +33,16 @@ inline Messages run_and_catch(int num_ranks, const std::function<void(const Axis
   return messages;
 }
 
-// Returns once a peer has failed the axis, however late it comes to its deadline.
+// Returns once a peer has failed the axis, however late it comes to its deadline; with a failure
+// of the test where none does.
 inline void wait_until_dead(const Axis& axis) {
+  const Deadline deadline(std::chrono::seconds(60));
   try {
-    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+    for (; !deadline.expired(); std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
       axis.endpoint().check_alive();
     }
+    ADD_FAILURE() << "no peer of rank " << axis.rank() << " failed axis '" << axis.name()
+                  << "' within " << deadline.limit_ms() << " ms";
   } catch (const Error&) {
   }
 }

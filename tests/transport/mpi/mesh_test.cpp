@@ -139,9 +139,16 @@ void tell(MPI_Comm comm, int rank) { MPI_Send(nullptr, 0, MPI_BYTE, rank, 0, com
 void await_told(MPI_Comm comm, int by_rank) {
   MPI_Request request;
   MPI_Irecv(nullptr, 0, MPI_BYTE, by_rank, 0, comm, &request);
-  for (int done = 0; done == 0; std::this_thread::sleep_for(1ms)) {
+  int done = 0;
+  const Deadline deadline(60s);
+  while (done == 0 && !deadline.expired()) {
+    std::this_thread::sleep_for(1ms);
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   }
+  if (done != 0) return;
+  ADD_FAILURE() << "rank " << by_rank << " told nothing within " << deadline.limit_ms() << " ms";
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 // Another thread ends the mesh while the first one waits in an exchange.
