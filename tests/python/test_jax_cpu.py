@@ -2,6 +2,7 @@
 
 import faulthandler
 import os
+import re
 import threading
 import time
 
@@ -410,7 +411,7 @@ def test_deadlines_that_pass_while_devices_come():
                 outs = jax.block_until_ready(call(x, ys))
             except jax.errors.JaxRuntimeError as error:
                 # That devices have not come, or, where all have, that other calls keep the cores.
-                assert "DEADLINE_EXCEEDED: collective_matmul: " in str(error)
+                assert re.search("DEADLINE_EXCEEDED: .*collective_matmul: ", str(error))
                 continue
             for i in (0, 23):
                 assert_is_product(outs[i], x + np.float32(i), ys[i])
