@@ -1,9 +1,12 @@
 // The checks of Plan::make: first what a rank can see alone, then what the ranks must agree on.
+#include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "api/collective.hpp"
 #include "api/plan_state.hpp"
+#include "base/check.hpp"
 #include "base/integers.hpp"
 #include "base/text.hpp"
 
@@ -117,6 +120,21 @@ std::string field_value(const std::string& text, std::size_t field) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
+// A text starts with 'e' (error) or 'f' (fields), so that one exchange settles both.
+std::vector<std::string> exchange_texts(const Axis& axis, const std::string& text,
+                                        const Deadline& deadline) {
+  return axis.endpoint().exchange(text, deadline, transport::Purpose::kPlan);
+}
+
+// The first rank that cannot take part, alike on all ranks.
+std::optional<Refused> find_refusal(const Axis& axis, const std::vector<std::string>& texts) {
+  const auto first =
+      std::ranges::find_if(texts, [](const std::string& text) { return text.starts_with('e'); });
+  if (first == texts.end()) return std::nullopt;
+  return Refused(ErrorCode::kInvalidArgument, cat("rank ", first - texts.begin(), " of axis '",
+                                                  axis.name(), "': ", first->substr(1)));
+}
+
 }  // namespace
 
 void check_shape(const ProblemShape& shape, const Options& options, int num_ranks) {
@@ -125,7 +143,12 @@ void check_shape(const ProblemShape& shape, const Options& options, int num_rank
   check_options(shape, options, num_ranks);
 }
 
-// A text starts with 'e' (error) or 'f' (fields), so that one exchange settles both.
+Refused agree_to_refuse(const Axis& axis, const std::string& reason, const Deadline& deadline) {
+  const auto refusal = find_refusal(axis, exchange_texts(axis, "e" + reason, deadline));
+  CMM_DCHECK(refusal.has_value());  // this rank's own at least
+  return *refusal;
+}
+
 void agree(const Axis& axis, const ProblemShape& shape, const Options& options,
            const std::string& mine, const Deadline& deadline) {
   const auto fields = agreed_fields(shape, options);
@@ -133,13 +156,8 @@ void agree(const Axis& axis, const ProblemShape& shape, const Options& options,
   if (mine.empty()) {
     for (const auto& [name, value] : fields) text += value + "\n";
   }
-  const std::vector<std::string> all =
-      axis.endpoint().exchange(text, deadline, transport::Purpose::kPlan);
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (all[rank].starts_with('e')) {
-      refuse(cat("rank ", rank, " of axis '", axis.name(), "': ", all[rank].substr(1)));
-    }
-  }
+  const std::vector<std::string> all = exchange_texts(axis, text, deadline);
+  if (const auto refusal = find_refusal(axis, all)) throw *refusal;
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
     for (std::size_t field = 0; field < fields.size(); ++field) {

@@ -123,11 +123,10 @@ Plan Plan::make(const Axis& axis, const ProblemShape& shape, const Options& opti
 void Plan::refuse(const Axis& axis, const std::string& reason, std::chrono::milliseconds deadline) {
   const api::Claim claim(axis, {.kind = transport::History::Kind::kPlan});
   axis.endpoint().check_usable();
-  api::collectively(axis.endpoint(), "the making of a plan", [&] {
-    api::agree(axis, {}, {}, reason.empty() ? "it gives no reason" : reason,
-               api::agreement_deadline(deadline));
+  throw api::collectively(axis.endpoint(), "the making of a plan", [&] {
+    return api::agree_to_refuse(axis, reason.empty() ? "it gives no reason" : reason,
+                                api::agreement_deadline(deadline));
   });
-  throw Error(ErrorCode::kInvalidArgument, reason, axis.rank());  // never: agree() has thrown
 }
 
 api::PlanState& Plan::state() const {

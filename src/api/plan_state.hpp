@@ -102,6 +102,10 @@ void check_shape(const ProblemShape& shape, const Options& options, int num_rank
 // are wrong (`mine` not empty) or the ranks disagree.
 void agree(const Axis& axis, const ProblemShape& shape, const Options& options,
            const std::string& mine, const Deadline& deadline);
+// Of a rank that cannot even say what it wants: takes part in agree() of the others, and returns
+// what that throws on every rank.
+class Refused;
+Refused agree_to_refuse(const Axis& axis, const std::string& reason, const Deadline& deadline);
 
 std::int64_t largest_shard_bytes(const ProblemShape& shape, int num_ranks);
 

@@ -463,12 +463,16 @@ void Executor::drain() {
   hook_(Point::kBeforeDrain, 0);
   const SpanTimer span(config_.trace, SpanKind::kWait, gather_.rank(), 0);
   gather_.history().multiplied();
-  for (transport::Wait wait(gather_.dozer()); !gather_.drained(); wait.pause()) {
-    if (wait.time_to_check()) {
-      gather_.history().waiting_for(gather_.peer_not_drained());
-      if (wait.expired(*deadline_)) miss_deadline(gather_.first_not_drained());
-    }
+  bool late = false;
+  transport::Wait wait(gather_.dozer());
+  for (;;) {
     gather_.progress(0);
+    if (gather_.drained()) break;
+    if (late) miss_deadline(gather_.first_not_drained());
+    wait.pause();
+    if (!wait.time_to_check()) continue;
+    gather_.history().waiting_for(gather_.peer_not_drained());
+    late = wait.expired(*deadline_);  // looks once more, as await_wave() does
   }
   // A peer that failed while we read its rows may have changed them.
   gather_.check_alive();

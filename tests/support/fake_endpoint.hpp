@@ -1,6 +1,7 @@
 // One rank of a transport whose peers do what the test says.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <set>
@@ -16,6 +17,7 @@ struct FakePeers {
   std::set<int> here;                  // chunks that they have offered and sent, no others
   std::set<int> released;              // those of this rank that they have read
   std::function<void()> doze = [] {};  // while this rank sleeps
+  std::function<void()> poll = [] {};  // when this rank looks for messages
 };
 
 class FakeChannel : public transport::Channel {
@@ -31,9 +33,11 @@ class FakeChannel : public transport::Channel {
   int quiesce(std::chrono::milliseconds) override { return -1; }
   void offer(int, const transport::Rows&) override {}
   bool released(int chunk) override { return peers_.released.contains(chunk); }
-  void fetch(int, int, std::byte*, std::int64_t, std::int64_t) override {}
+  void fetch(int, int, std::byte* to, std::int64_t rows, std::int64_t row_bytes) override {
+    std::fill_n(reinterpret_cast<float*>(to), rows * row_bytes / 4, row_);
+  }
   bool fetched(int, int chunk) override { return peers_.here.contains(chunk); }
-  void poll() override {}
+  void poll() override { peers_.poll(); }
   bool any_thread() const override { return true; }
   std::string silence_of(int) const override { return ""; }
   bool offered(int, int chunk) override { return peers_.here.contains(chunk); }
