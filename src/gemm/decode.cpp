@@ -127,11 +127,6 @@ class DecodeView {
 
 }  // namespace
 
-bool any_view(const Product& product) {
-  return std::any_of(product.sides.begin(), product.sides.end(),
-                     [](const Side& side) { return side.view != nullptr; });
-}
-
 int max_decode_rows(const Kernels& kernels, DType dtype) {
   return kernels.type(dtype).max_decode_rows;
 }

@@ -20,9 +20,12 @@ namespace cmm::gemm {
 namespace {
 
 constexpr std::int64_t kTileFloats = std::int64_t{kTileRows} * kPairColumns;
-constexpr int kMaxPairs = kMaxViewPanels / 2;
-constexpr std::int64_t kMaxSums = std::int64_t{kMaxPanels} / 2 * kMaxTiles;  // of a pair and a tile
-static_assert(2 * kMaxSums / kMaxViewTiles / 2 >= kMinPanels);
+constexpr int kPairPanels = kPairColumns / kPanelColumns;
+constexpr int kSwigluSides = 2;
+constexpr int kMaxPairs = kMaxViewPanels / kPairPanels;
+// Of a pair and a tile.
+constexpr std::int64_t kMaxSums = std::int64_t{kMaxPanels} / kPairPanels * kMaxTiles;
+static_assert(kPairPanels * kMaxSums / kMaxViewTiles / kSwigluSides >= kMinPanels);
 // Of a strip, for each of its pairs: 8 KB of y, half of what a tile prefetches. Fewer and larger
 // ones burst; with more of them y's lines would be asked for early and lost where its stride is a
 // power of two.
@@ -57,10 +60,10 @@ Pairs list_pairs(const Product& product, ColumnRange columns) {
   for (std::int64_t first = columns.first_panel; first < columns.last_panel; first += turn_panels) {
     const std::int64_t end = std::min(first + turn_panels, columns.last_panel);
     const int gate = pairs.count;
-    for (int s = 0; s < (product.swiglu ? 2 : 1); ++s) {
+    for (int s = 0; s < (product.swiglu ? kSwigluSides : 1); ++s) {
       Turn& turn = pairs.turn[pairs.num_turns++];
       turn.first_pair = pairs.count;
-      for (std::int64_t p = first; p < end; p += 2) {
+      for (std::int64_t p = first; p < end; p += kPairPanels) {
         CMM_DCHECK(pairs.count < kMaxPairs);
         pairs.pair[pairs.count++] = {.side = columns.side + s,
                                      .first_panel = p,
@@ -168,7 +171,7 @@ class Call {
         } else if (!last) {
           next = strip_of(pairs_.turn[0], block_at(product_, step + kBlockSteps));
         }
-        next.fetch_pages(next_turn < (product_.swiglu ? 2 : 1));
+        next.fetch_pages(next_turn < (product_.swiglu ? kSwigluSides : 1));
         multiply_turn(pairs_.turn[t], block, last, next);
       }
     }
@@ -315,6 +318,11 @@ Workspace::Workspace()
 
 std::int64_t Workspace::bytes() { return kAccumulatorBytes + kWidenedBytes + 2 * kStripBytes; }
 
+bool any_view(const Product& product) {
+  return std::any_of(product.sides.begin(), product.sides.end(),
+                     [](const Side& side) { return side.view != nullptr; });
+}
+
 bool any_row_major_view(const Product& product) {
   return std::any_of(product.sides.begin(), product.sides.end(), [](const Side& side) {
     return side.view != nullptr && side.view->col_stride == 1;
@@ -322,19 +330,19 @@ bool any_row_major_view(const Product& product) {
 }
 
 CallLimits call_limits(const Product& product, std::int64_t num_tiles) {
-  const int num_sides = product.swiglu ? 2 : 1;
+  const int num_sides = product.swiglu ? kSwigluSides : 1;
   if (!any_view(product)) return {kMaxTiles, kMaxPanels / num_sides};
   const std::int64_t num_calls = std::max<std::int64_t>(1, ceil_div(num_tiles, kMaxViewTiles));
   const std::int64_t tiles = std::max<std::int64_t>(1, ceil_div(num_tiles, num_calls));
   const std::int64_t panels = std::min<std::int64_t>(
-      2 * kMaxSums / tiles, any_row_major_view(product) ? kMaxViewPanels : kMaxPanels);
+      kPairPanels * kMaxSums / tiles, any_row_major_view(product) ? kMaxViewPanels : kMaxPanels);
   return {tiles, panels / num_sides / kMinPanels * kMinPanels};  // whole strips
 }
 
 void multiply_tiles(const Product& product, std::span<const RowTile> tiles, ColumnRange columns,
                     Workspace& workspace) {
-  CMM_DCHECK(ceil_div(columns.last_panel - columns.first_panel, 2) * (product.swiglu ? 2 : 1) *
-                 static_cast<std::int64_t>(tiles.size()) <=
+  CMM_DCHECK(ceil_div(columns.last_panel - columns.first_panel, kPairPanels) *
+                 (product.swiglu ? kSwigluSides : 1) * static_cast<std::int64_t>(tiles.size()) <=
              kMaxSums);
   Call(product, tiles, columns, workspace).run();
 }

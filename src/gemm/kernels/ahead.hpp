@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gemm/fetch.hpp"
+
 namespace cmm::gemm {
 namespace {
 
@@ -32,8 +34,8 @@ class Ahead {
 
   // A line.
   [[gnu::always_inline]] void fetch() {
-    __builtin_prefetch(line_, 0, 2);
-    line_ += 64;
+    fetch_line(line_);
+    line_ += kLineBytes;
     if (line_ >= run_end_) next_run();
   }
 
@@ -41,7 +43,7 @@ class Ahead {
   // At the end it stays at the last line, which is cheap to ask for again.
   void next_run() {
     if (runs_left_ == 0) {
-      line_ -= 64;
+      line_ -= kLineBytes;
       return;
     }
     --runs_left_;
