@@ -13,12 +13,21 @@ namespace {
 constexpr double kPeakSeconds = 0.05;
 constexpr int kStreams = 4;
 // Several times the last cache: half of what may be taken for one core, all of it for all cores.
-// A sanitizer takes seconds for that much, and no rate means anything under it.
-#ifdef CMM_SANITIZED
-constexpr std::int64_t kProbeBytes = std::int64_t{1} << 20;
-#else
 constexpr std::int64_t kProbeBytes = kMeasureMachineBytes / 2;
-#endif
+// Read before, as so little takes no time. Where all of it would take this long, as under a
+// sanitizer, which needs seconds, the rate of the little is as good: that of the core, not memory.
+constexpr std::int64_t kFirstProbeBytes = std::int64_t{1} << 20;
+constexpr double kMostPassSeconds = 0.1;
+
+double read_bandwidth(int num_threads, std::int64_t bytes) {
+  return gemm::measure_read_bandwidth(
+      {.num_threads = num_threads, .num_streams = kStreams, .bytes = bytes});
+}
+
+std::int64_t choose_probe_bytes() {
+  const double seconds = static_cast<double>(kProbeBytes) / read_bandwidth(1, kFirstProbeBytes);
+  return seconds < kMostPassSeconds ? kProbeBytes : kFirstProbeBytes;
+}
 
 }  // namespace
 
@@ -28,14 +37,11 @@ Machine measure_machine(Isa isa, DType dtype) {
   const gemm::PeakFlops peak = gemm::measure_peak(gemm::kernels(isa), dtype, kPeakSeconds);
   machine.register_flops = peak.registers;
   machine.l1_flops = peak.l1_fed;
-  machine.core_read_bytes_per_second = gemm::measure_read_bandwidth(
-      {.num_threads = 1, .num_streams = kStreams, .bytes = kProbeBytes});
+  const std::int64_t bytes = choose_probe_bytes();
+  machine.core_read_bytes_per_second = read_bandwidth(1, bytes);
   machine.read_bytes_per_second =
-      machine.num_cores == 1
-          ? machine.core_read_bytes_per_second
-          : gemm::measure_read_bandwidth({.num_threads = machine.num_cores,
-                                          .num_streams = kStreams,
-                                          .bytes = kProbeBytes / machine.num_cores * 2});
+      machine.num_cores == 1 ? machine.core_read_bytes_per_second
+                             : read_bandwidth(machine.num_cores, bytes / machine.num_cores * 2);
   return machine;
 }
 
