@@ -358,7 +358,11 @@ def one_rank_changes_its_arguments(rank):
         text = f"rank 0 calls with {name}={alike[name]}; rank 1 calls with {name}={value}"
         with pytest.raises(InvalidArgumentError, match=f"order of calls.*{text}.*together"):
             cmt.all_gather_matmul(x, [w], **alike | ({name: value} if rank == 1 else {}))
+        ranks, meeting = cmt.ranks_of("0"), cmt._group._meetings["0"]
+        said = [f"{meeting}/call/{rank}"]
+        assert ranks._store.check(said)
         works(rank)
+        assert not ranks._store.check(said)  # which else would grow with each failure
 
 
 def test_a_rank_that_changes_its_arguments_alone_is_told_which():

@@ -32,7 +32,8 @@ from collective_matmul.errors import (
     UnsupportedError,
 )
 
-_OUT_OF_ORDER = "disagree on the order of calls"  # says the extension module
+# Part of a message of the extension module: as an error it is one of many mistakes of callers.
+_OUT_OF_ORDER = "disagree on the order of calls"
 _SECONDS_FOR_WORDS = 2.0  # that a rank waits for others to say what they called
 
 _MAX_PLANS = 16  # of a group; each holds its workspace and its helper threads
@@ -90,14 +91,14 @@ class Ranks:
                 f"rank {self.rank} of {self} is in a call already; one call at a time on a group",
                 self.rank,
             )
-        meeting = _meetings.get(self.name, 0)
+        meeting = _meetings.get(self.name, 0)  # the next one
         try:
             self._num_calls += counted
             self._asked = None
             yield
         except BaseException as error:
             if self._asked is not None and _OUT_OF_ORDER in str(error):
-                error.args = (f"{error}; {self._what_differs(self._asked, meeting)}",)
+                error.args = (f"{error}; {self._what_differs(self._asked)}",)
             reason = str(error) or type(error).__name__
             if self._mesh is not None:
                 # Not abort(): a peer may still be at work on the call before this one.
@@ -141,8 +142,9 @@ class Ranks:
             self._plans.popitem(last=False)
         return plan
 
-    def _what_differs(self, mine: PlanKey, meeting: int) -> str:
+    def _what_differs(self, mine: PlanKey) -> str:
         """Between the ranks' calls, all of which have come to know that they are not alike."""
+        meeting = _meetings.get(self.name, 0)  # the next one, of which all ranks think alike
         everyone = {self.rank: mine._asdict()}
         until = time.monotonic() + min(mine.deadline_seconds, _SECONDS_FOR_WORDS)
         with contextlib.suppress(RuntimeError):  # of the store
@@ -197,9 +199,11 @@ class Ranks:
             token=everyone[0]["token"],
             deadline_seconds=max(1e-3, deadline - time.monotonic()),
         )
-        # All have read what each has written. Not every store can delete.
+        # All have read what each has written, and what each called before it came here. Not every
+        # store can delete.
         with contextlib.suppress(RuntimeError, NotImplementedError):
             self._store.delete_key(f"{number}/{self.rank}")
+            self._store.delete_key(f"{number}/call/{self.rank}")
         return mesh
 
     def _exchange(
