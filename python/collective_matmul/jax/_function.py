@@ -84,7 +84,7 @@ def all_gather_matmul(
         InvalidArgumentError: an argument is wrong; the message says what would be right.
         UnsupportedError: there is no kernel for this type or chip.
     """
-    call = checked(
+    call = checked_call(
         x,
         y,
         mesh,
@@ -117,7 +117,7 @@ class CheckedCall:
     row_parts: int  # devices that the rows of x are shared out to
 
 
-def checked(
+def checked_call(
     x: Shaped,
     y: Shaped | Sequence[Shaped],
     mesh: Mesh,

@@ -103,7 +103,7 @@ def _of_one_device(
     *args: Any, **options: Any
 ) -> tuple[dict[str, Any], jax.ShapeDtypeStruct, list[jax.ShapeDtypeStruct]]:
     """Parameters of the primitive, and the shapes that one device has."""
-    call = _function.checked(*args, **options)
+    call = _function.checked_call(*args, **options)
     config, n_of_y = call.config, 0 if call.config.rhs_transpose else 1
     rows = -(-call.x.shape[0] // call.row_parts)
     local_x = jax.ShapeDtypeStruct((rows, call.x.shape[1]), call.x.dtype)
