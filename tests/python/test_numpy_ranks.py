@@ -208,6 +208,27 @@ def test_a_wrong_argument_of_a_call_ends_the_mesh(wrong):
     assert time.monotonic() - begin < 30 and sorted(later) == [0, 1]
 
 
+@pytest.mark.parametrize("arguments, given", [((), {}), ((X[:4],), {"depth": 3})])
+@pytest.mark.parametrize("kind", ["product", "gather"])
+def test_a_call_that_fits_no_signature_ends_the_mesh(kind, arguments, given):
+    told = []
+
+    def body(mesh):
+        call, weights = cmm.plan(mesh.axis(), m=M, k=K, n_local=N), cmm.Weights.pack(Y)
+        function = call if kind == "product" else call.all_gather
+        if mesh.rank == 0:
+            with pytest.raises(TypeError, match="argument"):
+                function(*arguments, **given)
+        else:
+            with pytest.raises(PeerFailedError, match="argument"):
+                function(X[4:], *([weights] if kind == "product" else []))
+        told.append(mesh.rank)
+
+    begin = time.monotonic()
+    cmm.run_ranks(2, body)
+    assert time.monotonic() - begin < 30 and sorted(told) == [0, 1]
+
+
 def test_a_rank_that_raises_ends_calls_that_do_not_wait_for_it():
     """Rank 1 waits for rank 0 in a call, and rank 0 in Python for rank 1."""
     rank_1_has_ended = threading.Event()

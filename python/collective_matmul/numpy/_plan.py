@@ -2,18 +2,21 @@
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from collective_matmul import _core
-from collective_matmul._arguments import Int32, checked, shown
+from collective_matmul._arguments import Int32, checked, has_begun, shown
 from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul._dtypes import dtype_name, dtype_of, name_of_array
 from collective_matmul.errors import InvalidArgumentError
 from collective_matmul.numpy._arrays import row_major, strided
 from collective_matmul.numpy._mesh import Axis
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 class Weights:
@@ -95,6 +98,21 @@ class Weights:
         return f"<Weights [{self.k}, {self.n}] {self.dtype}, engine {self.engine!r}>"
 
 
+def _ends_the_mesh(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Of a call that fits no signature the peers hear as of any other that is refused."""
+
+    @functools.wraps(method)
+    def call(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
+        try:
+            return method(*args, **options)
+        except TypeError as error:
+            if not has_begun(error):
+                args[0]._axis._mesh.abort(str(error))
+            raise
+
+    return call
+
+
 class Plan:
     """One rank's handle on everything that a product of one shape needs. ``plan`` makes these.
 
@@ -151,6 +169,7 @@ class Plan:
         """Who sends which chunk to whom in which step. InvalidArgumentError for over 8 ranks."""
         return self._core.picture()
 
+    @_ends_the_mesh
     def __call__(
         self,
         x_local: np.ndarray,
@@ -210,6 +229,7 @@ class Plan:
         _core.all_gather_matmul(self._core, x, sides, matrices, gathered_x)
         return outs[0] if self._swiglu or isinstance(y, Weights) else tuple(outs)
 
+    @_ends_the_mesh
     def all_gather(self, x_local: np.ndarray, gathered: np.ndarray | None = None) -> np.ndarray:
         """The gather alone: returns gathered [m, k], all ranks' rows in rank order. Collective,
         with the rules and errors of a call."""
