@@ -1,5 +1,6 @@
 // The checks of Plan::make: first what a rank can see alone, then what the ranks must agree on.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -81,9 +82,10 @@ void check_options(const ProblemShape& shape, const Options& options, int num_ra
                "; only hierarchical takes hosts"));
   }
   const Network& network = options.network;
-  if (!(network.bytes_per_second > 0) || !(network.latency_seconds >= 0)) {
+  if (!(network.bytes_per_second > 0) || !(network.latency_seconds >= 0) ||
+      !std::isfinite(network.bytes_per_second) || !std::isfinite(network.latency_seconds)) {
     reject(cat("network of ", network.bytes_per_second, " bytes/s and ", network.latency_seconds,
-               " s; the rate must be positive, the latency not negative"));
+               " s; the rate must be positive, the latency not negative, and both finite"));
   }
   const std::size_t num_sides = shape.n_local.size();
   if (!options.activations.empty() && options.activations.size() != num_sides) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "api/tpu_machine.hpp"
 #include "api/tpu_reference.hpp"
@@ -85,6 +86,12 @@ void check(const KernelOptions& options) {
                 cat(option..., ", but the schedule is ", schedule_name(options.schedule),
                     "; leave one of them out"));
   };
+  for (const auto& [name, size] : {std::pair{"bn", options.bn}, std::pair{"bk", options.bk}}) {
+    if (size < 0) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  cat(name, " is ", size, "; it must be above 0, or 0 for the tuned one"));
+    }
+  }
   const bool takes_blocks =
       options.schedule == Schedule::kReference || options.schedule == Schedule::kAuto;
   const bool takes_parameters =

@@ -19,7 +19,8 @@ struct MadeKernel {
 };
 // kAuto is the wavefront kernel, and the reference kernel where bn or bk is given.
 bool is_reference(const KernelOptions& options);
-// Throws Error(kInvalidArgument) where an option is of a kernel that is not asked for.
+// Throws Error(kInvalidArgument) where an option makes no sense or is of a kernel that is not asked
+// for.
 void check(const KernelOptions& options);
 // Throws as the functions of cmm/tpu_kernel.hpp.
 MadeKernel make_kernel(const Problem& problem, const Chip& chip, const KernelOptions& options);

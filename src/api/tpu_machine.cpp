@@ -76,6 +76,11 @@ sim::TileMachine ring_machine(const Problem& problem, const Chip& chip,
   const std::vector<int> slice =
       options.slice.empty() ? usual_slice(chip, problem.num_devices()) : options.slice;
   check_slice(problem, chip, slice);
+  if (!(options.copy_bytes_per_second >= 0)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("copy_bytes_per_second is ", options.copy_bytes_per_second,
+                    "; it must be above 0, or 0 for all that is free"));
+  }
   if (!multiplies(chip, problem.element)) {
     throw Error(ErrorCode::kUnsupported,
                 cat(chip.name, " does not multiply ", element_name(problem.element)));

@@ -3,9 +3,18 @@
 #include <numeric>
 
 #include "api/tpu_kernels.hpp"
+#include "base/text.hpp"
+#include "cmm/error.hpp"
 #include "sim/bound.hpp"
 
 namespace cmm::tpu {
+
+void check_candidates(int num_candidates) {
+  if (num_candidates < 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("num_candidates is ", num_candidates, "; it must be 0 or more"));
+  }
+}
 
 Setting setting_of(const Problem& problem, const Chip& chip, const MachineOptions& machine) {
   check(problem);

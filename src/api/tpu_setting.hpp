@@ -18,5 +18,7 @@ struct Setting {
 };
 // Throws Error(kInvalidArgument) for a problem that is none.
 Setting setting_of(const Problem& problem, const Chip& chip, const MachineOptions& machine);
+// Of a search. Throws Error(kInvalidArgument) for a number that is none.
+void check_candidates(int num_candidates);
 
 }  // namespace cmm::tpu

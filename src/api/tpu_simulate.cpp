@@ -126,6 +126,7 @@ const KernelTimes* Simulation::find(Schedule schedule) const {
 
 Simulation simulate(const Problem& problem, const Chip& chip, const SimulateOptions& options) {
   check(options.kernel);
+  check_candidates(options.num_candidates);
   Setting setting =
       setting_of(problem, chip,
                  {.slice = options.slice, .copy_bytes_per_second = options.copy_bytes_per_second});

@@ -15,6 +15,7 @@ namespace {
 
 std::vector<sim::TilePlan> best_plans(const Setting& setting, const TuneOptions& options,
                                       int num_plans) {
+  check_candidates(options.num_candidates);
   return sim::search_best_tiles(setting.tiles, sim::best_tiles(setting.tiles),
                                 {.seed = options.seed, .num_candidates = options.num_candidates},
                                 num_plans);

@@ -1,8 +1,15 @@
 #include "api/tpu_verify.hpp"
 
+#include "base/text.hpp"
+#include "cmm/error.hpp"
+
 namespace cmm::tpu {
 
 VerifyOptions verify_options(const VerificationOptions& how) {
+  if (how.num_interleavings < 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                cat("num_interleavings is ", how.num_interleavings, "; it must be 0 or more"));
+  }
   return {.seed = how.seed, .num_interleavings = how.num_interleavings};
 }
 

@@ -7,6 +7,7 @@
 
 namespace cmm::tpu {
 
+// Throws Error(kInvalidArgument) for a number of runs that is none.
 VerifyOptions verify_options(const VerificationOptions& how);
 Verification verification_of(const MadeKernel& made, const Chip& chip,
                              const VerificationOptions& how);

@@ -201,6 +201,14 @@ TEST(SimulateErrors, NameTheValueAndWhatWouldBeRight) {
             wrong + "num_hosts is 5; it must be 1 to the 4 ranks");
   EXPECT_EQ(refusal(shape, 4, SimulatedHosts{.rank_flops = 0}),
             wrong + "rank_flops is 0; it must be > 0");
+  for (const Network& network :
+       {Network{.bytes_per_second = 1e9,
+       .latency_seconds = std::numeric_limits<double>::infinity()},
+        Network{.bytes_per_second = std::numeric_limits<double>::infinity()},
+        Network{.bytes_per_second = 1e9, .latency_seconds = -1}}) {
+    EXPECT_NE(refusal(shape, 4, SimulatedHosts{.network = network}).find(wrong + "network of "),
+              std::string::npos);
+  }
   EXPECT_EQ(refusal(shape, 4, slice("v6e", {2, 3})),
             wrong + "slice 2x3 must have as many chips as there are ranks, 4");
   EXPECT_EQ(refusal(shape, 4, slice("v6e", {1, 2, 2})),

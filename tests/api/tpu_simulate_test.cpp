@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "api/tpu_kernels.hpp"
 #include "api/tpu_machine.hpp"
@@ -110,6 +112,30 @@ TEST(TpuSimulate, RefusesMoreStepsThanAKernelCanHaveAtOnce) {
     EXPECT_NE(refusal(num_devices, 128, kMany, 128), "");
     EXPECT_NE(refusal(num_devices, 128, 128, kMany / num_devices), "");
   }
+}
+
+TEST(TpuSimulate, NamesOptionsThatMakeNoSense) {
+  const Problem problem = problem_of(2, 64, 128, 256);
+  const auto refuses = [&](const auto& change, const std::string& words) {
+    SimulateOptions options;
+    change(options);
+    const std::string text = test::text_of_error([&] { simulate(problem, chip("v6e"), options); });
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  refuses([](SimulateOptions& it) { it.kernel.bn = -1; }, "bn is -1; it must be above 0");
+  refuses([](SimulateOptions& it) { it.kernel.bk = -128; }, "bk is -128; it must be above 0");
+  refuses([](SimulateOptions& it) { it.copy_bytes_per_second = -1; }, "per_second is -1");
+  refuses([](SimulateOptions& it) { it.copy_bytes_per_second = std::nan(""); }, "per_second is ");
+  refuses([](SimulateOptions& it) { it.num_candidates = -1; }, "num_candidates is -1");
+  TuneOptions tuning;
+  tuning.num_candidates = -1;
+  EXPECT_NE(
+      test::text_of_error([&] { tune(problem, chip("v6e"), tuning); }).find("num_candidates is -1"),
+      std::string::npos);
+  EXPECT_NE(test::text_of_error([&] {
+              verify(problem, chip("v6e"), {}, {.seed = 1, .num_interleavings = -1});
+            }).find("num_interleavings is -1"),
+            std::string::npos);
 }
 
 TEST(TpuSimulate, HasTheKernelThatIsVerified) {

@@ -124,11 +124,23 @@ def test_what_cannot_be_right_is_refused():
         ({"ranks": 4, "chip": "v9"}, "v9"),
         ({"ranks": 4, "hosts": 8}, "8"),
         ({"ranks": 4, "algorithm": "star"}, "star"),
+        ({"ranks": 4, "latency_seconds": float("inf")}, "both finite"),
     ]:
         with pytest.raises(InvalidArgumentError, match=message):
             cmm.simulate(**problem, **options)
     with pytest.raises(InvalidArgumentError, match="v9"):
         tpu.simulate(**problem, chip="v9")
+    for options in (
+        {"bn": -1},
+        {"bk": -5},
+        {"copy_bytes_per_second": -1},
+        {"copy_bytes_per_second": float("nan")},
+        {"num_candidates": -1},
+    ):
+        with pytest.raises(InvalidArgumentError, match=f"{next(iter(options))} is "):
+            tpu.simulate(**problem, **options)
+    with pytest.raises(InvalidArgumentError, match="num_interleavings is -1"):
+        tpu.verify(**problem, num_interleavings=-1)
     with pytest.raises(InvalidArgumentError, match="complex64"):
         tpu.verify(**problem, dtype="complex64")
     with pytest.raises(UnsupportedError, match="m"):
