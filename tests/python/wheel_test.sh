@@ -10,8 +10,8 @@ rm -rf "$work/dist" "$work/environment" "$work/elsewhere"
 mkdir "$work/elsewhere"
 wrong() { echo "WRONG: $1"; exit 1; }
 
-# Nothing is fetched: the build runs with what PYTHON has. Without flags of a release it compiles
-# fastest, and what a wheel holds is the same.
+# Nothing is fetched: the build runs with what PYTHON has. Without the optimisations of a release it
+# compiles fastest, and the wheel has the same files.
 "$python" -m pip wheel "$source_dir" --no-build-isolation --no-deps --no-index --quiet \
   --no-cache-dir --disable-pip-version-check --wheel-dir "$work/dist" -C build-dir="$work/build" \
   -C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="$launcher" \
