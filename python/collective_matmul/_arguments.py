@@ -153,7 +153,7 @@ def _alternatives(texts: Sequence[str]) -> str:
     return ", ".join(texts[:-1]) + ", or " + texts[-1]
 
 
-def _name(kind: type) -> str:
+def class_name(kind: type) -> str:
     """Of a class, as its users write it: with the shortest module that has it for the public."""
     if kind is os.PathLike:
         return "a path"
@@ -211,7 +211,7 @@ def _kind(hint: Any) -> _Kind | None:
         return _Kind(words.format(*texts), convert, words.format(*exacts))
     kind = origin or hint  # of a list[int] only that it is a list
     if hint is not Any and isinstance(kind, type) and not getattr(kind, "_is_protocol", False):
-        return _Kind(_name(kind), functools.partial(_instance, kind=kind))
+        return _Kind(class_name(kind), functools.partial(_instance, kind=kind))
     return None
 
 

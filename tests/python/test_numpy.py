@@ -247,6 +247,17 @@ def test_results_must_not_overlap_x():
     assert (x == X).all()
 
 
+def test_right_sides_and_results_of_a_wrong_kind_are_named():
+    def body(mesh, y, out=None):
+        return cmm.plan(mesh.axis(), m=4, k=6, n_local=8)(X, y, out)
+
+    right = "collective_matmul.numpy.Weights, or a tuple"
+    with pytest.raises(InvalidArgumentError, match=f"y is ndarray; it must be {right}"):
+        cmm.run_ranks(1, lambda mesh: body(mesh, Y))
+    with pytest.raises(InvalidArgumentError, match="out is str; it must be numpy.ndarray, or a"):
+        cmm.run_ranks(1, lambda mesh: body(mesh, cmm.Weights.pack(Y), "out"))
+
+
 @pytest.mark.parametrize(
     "m, message",
     [(2.5, "m is 2.5; it must be None or an integer"), (5, "m=5"), (3, "but out has 4 ")],

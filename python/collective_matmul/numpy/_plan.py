@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from collective_matmul import _core
-from collective_matmul._arguments import Int32, checked, has_begun, shown
+from collective_matmul._arguments import Int32, checked, class_name, has_begun, shown
 from collective_matmul._deadline import DEADLINE_SECONDS
 from collective_matmul._dtypes import dtype_name, dtype_of, name_of_array
 from collective_matmul.errors import InvalidArgumentError
@@ -371,7 +371,7 @@ def _list_of(value: Any, kind: type, what: str) -> list[Any]:
     for each in values:
         if not isinstance(each, kind):
             raise InvalidArgumentError(
-                f"{what} is {type(each).__name__}; it must be {kind.__name__}, or a tuple with one "
-                "for each right side"
+                f"{what} is {type(each).__name__}; it must be {class_name(kind)}, or a tuple with "
+                "one for each right side"
             )
     return values
