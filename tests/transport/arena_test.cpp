@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,22 +18,20 @@
 
 #include "base/text.hpp"
 #include "cmm/error.hpp"
+#include "limits.hpp"
 #include "support/process_ranks.hpp"
 #include "transport/shm/arena.hpp"
 
 namespace cmm::transport::shm {
 namespace {
 
+using test::kSanitized;
 using test::ProcessRanks;
+using test::set_limit;
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::chrono::milliseconds kLimit{60'000};
 constexpr int kNoMount = 77;  // exit code of a process that could not do what its test needs
-#ifdef CMM_SANITIZED
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 TEST(PageRanges, TakesAndGivesBackWhatAMapOfPagesSays) {
   constexpr std::int64_t kPages = 200;
@@ -387,13 +384,6 @@ TEST(Arena, AFullFileSystemIsAnErrorWithBothNumbersAndLeavesNothingTaken) {
   EXPECT_TRUE(test::ended_well(end)) << end.failures;
 }
 
-void set_limit(decltype(RLIMIT_AS) resource, std::int64_t value) {
-  rlimit limit = {};
-  getrlimit(resource, &limit);
-  limit.rlim_cur = static_cast<rlim_t>(value);
-  ASSERT_EQ(setrlimit(resource, &limit), 0);
-}
-
 std::int64_t mapped_bytes() {
   std::ifstream statm("/proc/self/statm");
   std::int64_t pages = 0;
@@ -435,63 +425,6 @@ TEST(AddressRange, FitsIntoWhatAFileMayHold) {
     set_limit(RLIMIT_FSIZE, kMiB);
     const std::string text = refusal({.num_ranks = 2, .control_bytes = 4096});
     EXPECT_NE(text.find("ulimit -f"), std::string::npos) << text;
-  });
-}
-
-class Watched : public testing::TestWithParam<Watch> {};
-
-TEST_P(Watched, EndsAndStopsAreSeen) {
-  ProcessRanks ranks;
-  for (int i = 0; i < 2; ++i) {
-    ranks.start([](int) {
-      for (;;) pause();
-    });
-  }
-  std::vector<Process> processes = {this_process()};
-  for (int i = 0; i < 2; ++i) processes.push_back(process_of(ranks.pid(i)));
-  const ProcessWatch watch(processes, GetParam());
-  EXPECT_EQ(watch.kind(), GetParam());
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(watch.ended(i)) << i;
-  ranks.kill(0, SIGSTOP);
-  ranks.await_stop(0);
-  EXPECT_FALSE(watch.ended(1));
-  EXPECT_EQ(watch.description(1), cat("process ", ranks.pid(0), ", which is stopped"));
-  ranks.kill(1, SIGKILL);
-  ranks.await_end(1);  // it stays there, unasked for, and has ended all the same
-  EXPECT_TRUE(watch.ended(2));
-  ranks.kill(0, SIGKILL);
-  ranks.wait(kLimit);
-  EXPECT_TRUE(watch.ended(1));
-  EXPECT_TRUE(watch.ended(2));
-  EXPECT_FALSE(watch.ended(0));
-  EXPECT_EQ(watch.description(2), cat("process ", processes[2].pid, ", which has ended"));
-}
-
-// The pid was given to another process before we looked.
-TEST_P(Watched, AnotherProcessWithThePidIsNotTheRank) {
-  Process other = this_process();
-  ASSERT_NE(other.start_ticks, 0u);
-  ++other.start_ticks;
-  EXPECT_TRUE(ProcessWatch({other}, GetParam()).ended(0));
-}
-
-INSTANTIATE_TEST_SUITE_P(Ways, Watched, testing::Values(Watch::kPidfd, Watch::kStartTime),
-                         [](const auto& way) {
-                           return way.param == Watch::kPidfd ? "Pidfd" : "StartTime";
-                         });
-
-TEST(ProcessWatch, NoDescriptorLeftIsAnErrorWithTheNumberNeeded) {
-  if (kSanitized) GTEST_SKIP() << "the sanitizers themselves need descriptors, and there are none";
-  test::run_processes(1, [](int) {
-    const UniqueFd next(dup(0));
-    set_limit(RLIMIT_NOFILE, next.get() + 1);
-    try {
-      const ProcessWatch watch({this_process(), this_process()}, Watch::kPidfd);
-      ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
-      EXPECT_NE(std::string(error.what()).find("ulimit -n"), std::string::npos) << error.what();
-    }
   });
 }
 
