@@ -302,7 +302,7 @@ def test_calls_release_the_gil():
 
 def test_ctrl_c_ends_waiting_ranks():
     program = """
-        import signal, threading, time
+        import os, signal, threading, time
         import collective_matmul.numpy as cmm
 
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job may ignore it
@@ -314,7 +314,8 @@ def test_ctrl_c_ends_waiting_ranks():
             if mesh.rank == 0:
                 while not any("waits for rank 0" in it.history() for it in [*axes.values()]):
                     time.sleep(0.01)
-                print("waiting", flush=True)
+                # Not with print: a daemon thread may not hold stdout's lock when Python ends.
+                os.write(1, b"waiting\\n")
                 ended.wait(60)
             else:
                 try:
