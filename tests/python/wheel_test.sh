@@ -13,9 +13,10 @@ wrong() { echo "WRONG: $1"; exit 1; }
 # Nothing is fetched: the build runs with what PYTHON has. Without the optimisations of a release it
 # compiles fastest, and the wheel has the same files.
 "$python" -m pip wheel "$source_dir" --no-build-isolation --no-deps --no-index --quiet \
-  --no-cache-dir --disable-pip-version-check --wheel-dir "$work/dist" -C build-dir="$work/build" \
-  -C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="$launcher" \
-  -C cmake.define.CMAKE_CXX_FLAGS_RELEASE= >"$work/log" 2>&1 ||
+  --no-cache-dir --disable-pip-version-check --wheel-dir "$work/dist" \
+  --config-settings build-dir="$work/build" \
+  --config-settings cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="$launcher" \
+  --config-settings cmake.define.CMAKE_CXX_FLAGS_RELEASE= >"$work/log" 2>&1 ||
   { cat "$work/log"; exit 1; }
 wheel=$(echo "$work"/dist/collective_matmul-*.whl)
 echo "$(basename "$wheel"): $(stat -c %s "$wheel") bytes"
