@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cmm/cmm.hpp"
 #include "support/process_ranks.hpp"
+#include "support/scratch.hpp"
 
 namespace cmm::test {
 
@@ -21,16 +19,8 @@ inline constexpr std::chrono::milliseconds kLimit{60'000};
 
 class Processes : public testing::Test {
  protected:
-  Processes() {
-    std::string name = (std::filesystem::temp_directory_path() / "cmm_meet_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
-    folder_ = name;
-  }
-  ~Processes() override {
-    EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "something was left behind";
-    std::filesystem::remove_all(folder_);
-  }
-  std::string path() const { return (folder_ / "meet").string(); }
+  ~Processes() override { EXPECT_TRUE(scratch_.names().empty()) << "something was left behind"; }
+  std::string path() const { return scratch_.file("meet"); }
   ProcessOptions options(int rank, int num_ranks) const {
     return {.socket = path(),
             .rank = rank,
@@ -39,7 +29,7 @@ class Processes : public testing::Test {
             .deadline = std::chrono::seconds(20)};
   }
 
-  std::filesystem::path folder_;
+  Scratch scratch_;
 };
 
 // The text of the error that the body ends with; its code must be `code`.

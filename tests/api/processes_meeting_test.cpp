@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <filesystem>
+#include <stdexcept>
 
 #include "base/deadline.hpp"
 #include "base/text.hpp"
@@ -155,7 +157,7 @@ TEST_F(Processes, WrongOptionsAreNamed) {
   wrong.deadline = 0ms;
   expect_contains(text_of(wrong), "deadline=0 ms");
   wrong = options(0, 2);
-  wrong.socket = (folder_ / "no folder" / "meet").string();
+  wrong.socket = scratch_.file("no folder/meet");
   error_of(ErrorCode::kIo, [&] { Mesh::processes(wrong, {{"tp", 2}}); });
 }
 

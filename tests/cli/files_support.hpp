@@ -2,31 +2,24 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cmm/error.hpp"
 #include "cmm/matrix.hpp"
+#include "support/scratch.hpp"
 
 namespace cmm::files {
 
 class InTemporaryFolder : public testing::Test {
  protected:
-  InTemporaryFolder() {
-    std::string name = testing::TempDir() + "cmm-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-  }
-  ~InTemporaryFolder() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return scratch_.file(name); }
 
   // Returns the file's path.
   std::string write(const std::string& name, const std::string& content) const {
@@ -37,15 +30,9 @@ class InTemporaryFolder : public testing::Test {
     std::ifstream in(path(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  std::vector<std::string> names() const {
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
-      found.push_back(entry.path().filename().string());
-    }
-    return found;
-  }
+  std::vector<std::string> names() const { return scratch_.names(); }
 
-  std::filesystem::path folder_;
+  test::Scratch scratch_;
 };
 
 // Runs `call` as a user whom permissions bind: root, whom they do not, becomes nobody for it. False

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -197,7 +198,7 @@ TEST_F(Writer, ReplacesNothingButRegularFiles) {
 TEST_F(Writer, RefusesToReplaceAFileItMayNotWrite) {  // which a rename alone would
   const std::string name = write("o.npy", "before");
   ASSERT_EQ(::chmod(name.c_str(), 0444), 0);
-  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(scratch_.path().c_str(), 0777), 0);
   std::string error = "not run";
   if (!without_root(
           [&] { error = error_of([&] { write_whole(name, DType::kF32, golden::kF32Data); }); })) {
@@ -253,8 +254,9 @@ int exit_code_of_process(const std::function<void()>& body) {
 }
 
 TEST_F(Writer, LeavesNothingWhenTheProcessIsKilled) {
-  const int fd = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY, 0600);
-  if (fd < 0) GTEST_SKIP() << "the file system of " << folder_ << " has no files without a name";
+  const int fd = ::open(scratch_.path().c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (fd < 0)
+    GTEST_SKIP() << "the file system of " << scratch_.path() << " has no files without a name";
   ::close(fd);
   write("o.npy", "before");
   EXPECT_EQ(exit_code_of_process([&] {
@@ -307,7 +309,7 @@ TEST_F(Writer, LeavesOthersAloneWhenASignalComesLater) {
 
 TEST_F(Writer, WorksInTheCurrentFolder) {
   const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(folder_);
+  std::filesystem::current_path(scratch_.path());
   const std::string error = error_of([&] { write_whole("o.npy", DType::kF32, golden::kF32Data); });
   std::filesystem::current_path(before);
   EXPECT_EQ(error, "no error");

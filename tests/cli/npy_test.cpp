@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "cli/files_support.hpp"
 #include "cli/golden_files.hpp"
@@ -205,7 +206,7 @@ TEST_F(Npy, RefusesWhatIsNotAReadableFile) {
 TEST_F(Npy, RefusesAFileWithoutPermission) {
   const std::string name = write("x.npy", golden::kNpyF32);
   ::chmod(name.c_str(), 0);
-  ::chmod(folder_.c_str(), 0755);
+  ::chmod(scratch_.path().c_str(), 0755);
   std::string error = "not run";
   if (!without_root([&] { error = error_of([&] { read_matrix(name); }); })) {
     GTEST_SKIP() << "cannot drop root's rights";

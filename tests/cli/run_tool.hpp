@@ -16,32 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "support/scratch.hpp"
+
 namespace cmm::cli {
 
-// A folder of its own for each test, removed with everything in it.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "cmm_tool_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
-    path_ = name;
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  std::vector<std::string> names() const {
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      found.push_back(entry.path().filename().string());
-    }
-    return found;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using test::Scratch;
 
 inline std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -2,28 +2,20 @@
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
-#include <stdexcept>
 
 #include "held.hpp"
 #include "support/process_ranks.hpp"
+#include "support/scratch.hpp"
 #include "world.hpp"
 
 namespace cmm::contract {
 
 class ProcessWorld final : public World {
  public:
-  ProcessWorld() {
-    std::string name = (std::filesystem::temp_directory_path() / "cmm_contract_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
-    folder_ = name;
-  }
   ~ProcessWorld() override {
     // Where rank 0 was killed while it listened, the file of the socket stays (as stated).
-    if (!socket_may_stay_) {
-      EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "something was left behind";
-    }
-    std::filesystem::remove_all(folder_);
+    if (socket_may_stay_) return;
+    EXPECT_TRUE(scratch_.names().empty()) << "something was left behind";
   }
 
   using World::mesh;
@@ -37,7 +29,7 @@ class ProcessWorld final : public World {
     extras.meanwhile();
     const std::vector<test::RankEnd> ends = ranks.wait(kLimit);
     ranks_ = nullptr;
-    expect_no_names(folder_.filename().string());
+    expect_no_names(name());
     for (int rank = 0; rank < num_ranks; ++rank) {
       const test::RankEnd& end = ends[static_cast<std::size_t>(rank)];
       const bool victim =
@@ -51,8 +43,8 @@ class ProcessWorld final : public World {
 
   ProcessOptions options(int number, int rank, int num_ranks) const {
     // Both kinds of names are used.
-    const std::string path = (folder_ / std::to_string(number)).string();
-    return {.socket = number % 2 == 0 ? path : cat("@", folder_.filename().string(), "_", number),
+    const std::string path = scratch_.file(std::to_string(number));
+    return {.socket = number % 2 == 0 ? path : cat("@", name(), "_", number),
             .rank = rank,
             .num_ranks = num_ranks,
             .token = "contract",
@@ -68,7 +60,9 @@ class ProcessWorld final : public World {
   void socket_may_stay() { socket_may_stay_ = true; }
 
  private:
-  std::filesystem::path folder_;
+  std::string name() const { return scratch_.path().filename().string(); }
+
+  test::Scratch scratch_;
   test::ProcessRanks* ranks_ = nullptr;
   bool socket_may_stay_ = false;
 };

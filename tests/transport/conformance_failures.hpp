@@ -43,19 +43,22 @@ inline void a_chunk_of_another_extent_is_refused(const RunRanks& run) {
   });
 }
 
+// A call of two ranks: each offers its rows, takes the other's and waits until its own are
+// released.
+inline void swap_rows(Endpoint& endpoint, Channel& channel, const CallHeader& header) {
+  const int me = endpoint.rank();
+  channel.begin(header);
+  channel.offer(me, {});
+  take(endpoint, channel, 1 - me, 1 - me, 0);
+  wait_in(channel, [&] { return channel.released(me); });
+}
+
 inline void different_headers_are_the_same_error_on_both_ranks(const RunRanks& run) {
   run(2, [&](Endpoint& endpoint) {
     const int me = endpoint.rank();
     const auto channel = open_channel(endpoint, offering(2, me, {1 - me}));
     std::string what;
-    const int code = code_of(
-        [&] {
-          channel->begin({1, 7 + me, 0});
-          channel->offer(me, {});
-          take(endpoint, *channel, 1 - me, 1 - me, 0);
-          wait_in(*channel, [&] { return channel->released(me); });
-        },
-        &what);
+    const int code = code_of([&] { swap_rows(endpoint, *channel, {1, 7 + me, 0}); }, &what);
     EXPECT_EQ(code, static_cast<int>(ErrorCode::kInvalidArgument));
     EXPECT_NE(what.find("m=7"), std::string::npos) << what;
     EXPECT_NE(what.find("m=8"), std::string::npos) << what;
@@ -72,14 +75,7 @@ inline void a_different_order_of_calls_is_an_error_on_both_ranks(const RunRanks&
     const auto second = open_channel(endpoint, shape);
     Channel& channel = me == 0 ? *first : *second;
     std::string what;
-    const int code = code_of(
-        [&] {
-          channel.begin({1, 0, 0});
-          channel.offer(me, {});
-          take(endpoint, channel, 1 - me, 1 - me, 0);
-          wait_in(channel, [&] { return channel.released(me); });
-        },
-        &what);
+    const int code = code_of([&] { swap_rows(endpoint, channel, {1, 0, 0}); }, &what);
     EXPECT_EQ(code, static_cast<int>(ErrorCode::kInvalidArgument));
     EXPECT_NE(what.find("calls plan 1"), std::string::npos) << what;
     EXPECT_NE(what.find("calls plan 2"), std::string::npos) << what;

@@ -10,9 +10,10 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "support/scratch.hpp"
 
 namespace cmm::tpu::aot {
 namespace {
@@ -25,15 +26,9 @@ class DumpFolders : public testing::Test {
   DumpFolders() {
     const char* const before = std::getenv("TMPDIR");
     if (before != nullptr) before_ = before;
-    std::string name = (fs::temp_directory_path() / "cmm_dumps_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
-    scratch_ = name;
-    setenv("TMPDIR", name.c_str(), 1);
+    setenv("TMPDIR", scratch_.path().c_str(), 1);
   }
-  ~DumpFolders() override {
-    before_ ? setenv("TMPDIR", before_->c_str(), 1) : unsetenv("TMPDIR");
-    fs::remove_all(scratch_);
-  }
+  ~DumpFolders() override { before_ ? setenv("TMPDIR", before_->c_str(), 1) : unsetenv("TMPDIR"); }
 
   // What a process that was killed has left.
   static fs::path left_by_the_dead() {
@@ -55,7 +50,7 @@ class DumpFolders : public testing::Test {
     return path;
   }
 
-  fs::path scratch_;
+  test::Scratch scratch_;
   std::optional<std::string> before_;
 };
 
@@ -68,7 +63,7 @@ TEST_F(DumpFolders, GoAtTheirEnd) {
     EXPECT_TRUE(fs::exists(path));
   }
   EXPECT_FALSE(fs::exists(path));
-  EXPECT_TRUE(fs::is_empty(scratch_));
+  EXPECT_TRUE(fs::is_empty(scratch_.path()));
 }
 
 TEST_F(DumpFolders, OfAKilledProcessGoWithTheNext) {
@@ -86,20 +81,20 @@ TEST_F(DumpFolders, WhatOnlyLooksLikeOneStays) {
   std::vector<fs::path> kept;
   for (const char* name : {"cmm-tpu-results", "cmm-tpu-dump-", "cmm-tpu-dump-results",
                            "cmm-tpu-dump-mine", "my-cmm-tpu-dump-abcdef"}) {
-    kept.push_back(scratch_ / name);
+    kept.push_back(scratch_.path() / name);
     fs::rename(left_by_the_dead(), kept.back());
   }
   kept.push_back(left_by_the_dead());
   fs::permissions(kept.back(), fs::perms{0750});
 
-  kept.push_back(scratch_ / "cmm-tpu-dump-folder");  // no marker
+  kept.push_back(scratch_.path() / "cmm-tpu-dump-folder");  // no marker
   fs::create_directory(kept.back());
   fs::permissions(kept.back(), fs::perms{0700});
   std::ofstream(kept.back() / "dump.txt") << "of a user";
 
-  const fs::path linked = scratch_ / "linked";
+  const fs::path linked = scratch_.path() / "linked";
   fs::rename(left_by_the_dead(), linked);
-  kept.push_back(scratch_ / "cmm-tpu-dump-linked");
+  kept.push_back(scratch_.path() / "cmm-tpu-dump-linked");
   fs::create_directory_symlink(linked, kept.back());
 
   const DumpFolder next;
